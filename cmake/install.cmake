@@ -4,10 +4,18 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/posenc)
 set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
-install(TARGETS posenc posenc_static EXPORT posencTargets
+set(libraries posenc posenc_static)
+set(headers include/posenc.h)
+set(pc_files posenc)
+if(TARGET posenc_cuda)
+  list(APPEND libraries posenc_cuda posenc_cuda_static)
+  list(APPEND headers include/posenc_cuda.h)
+  list(APPEND pc_files posenc_cuda)
+endif()
+install(TARGETS ${libraries} EXPORT posencTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(FILES include/posenc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET posenc_tool)
   install(TARGETS posenc_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -32,5 +40,7 @@ install(FILES ${PROJECT_BINARY_DIR}/posencConfig.cmake ${PROJECT_BINARY_DIR}/pos
 
 file(RELATIVE_PATH pc_prefix ${CMAKE_INSTALL_PREFIX}/${pkgconfig_dir} ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
-configure_file(posenc.pc.in posenc.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/posenc.pc DESTINATION ${pkgconfig_dir})
+foreach(file ${pc_files})
+  configure_file(${file}.pc.in ${file}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${file}.pc DESTINATION ${pkgconfig_dir})
+endforeach()

@@ -75,7 +75,8 @@ typedef enum pe_status {
     PE_ERR_NOMEM,    /* out of memory                                                                        */
     PE_ERR_UNSUITED, /* this encoding has no such thing (a rotation table of an encoding without rotation)   */
     PE_ERR_IO,       /* reading or writing a file failed (tools; never the library)                          */
-    PE_ERR_FORMAT    /* a file has the wrong format      (tools; never the library)                          */
+    PE_ERR_FORMAT,   /* a file has the wrong format      (tools; never the library)                          */
+    PE_ERR_DEVICE    /* a GPU, its driver or its compiler failed or is missing (GPU library only)            */
 } pe_status;
 
 typedef struct pe_error { /* written by every call that takes one: PE_OK and "" after a success */
@@ -424,6 +425,15 @@ typedef struct pe_lowered_bias {
     const double *knot;       /* (knots) rising                                                              */
     const float *share;       /* (shares)                                                                    */
     int64_t shares;
+    int64_t params_first, params; /* the parameters that it is computed from; params 0: none                 */
+    const char *device;       /* its functions as C text in one line, to be compiled at run time: measure(p, w,
+                                 distance), bias(p, w, h, x) and bias_back(p, w, dw, h, x, db) as src/core/row.h has
+                                 them, with knots also share and knot. The text expects part, pe_params, param, grad,
+                                 num, whole, int64_t and math.h's functions (src/cuda/bias.cu defines them). NULL:
+                                 there are no parameters, or no text                                         */
+    const double *numbers;    /* what *p holds there: heads, tensors, of each tensor its shape (3 numbers), offset and
+                                 count, then the values of the keys                                          */
+    int64_t number_count;
 } pe_lowered_bias;
 
 /* score += level[h][key's position] - level[h][query's position], first coordinates from 0 on; or, if gates is set,

@@ -3,6 +3,7 @@
  *
  * The layout of what callers compile into their programs, written down: a change here is a change of the SONAME. Structs
  * that begin with their size may grow at their end; those passed whole may not. */
+#include "posenc_cuda.h"
 #include "test.h"
 
 #if INTPTR_MAX == INT64_MAX
@@ -38,6 +39,17 @@ SIZE(pe_inputs, 16);
 SIZE(pe_formula, 24);
 
 /* With their size in front: what is there stays where it is. */
+AT(pe_cuda_options, device, 8);
+AT(pe_cuda_options, cache, 16);
+AT(pe_cuda_options, compiler, 24);
+AT(pe_cuda_options, driver, 32);
+AT(pe_cuda_facts, device, 8);
+AT(pe_cuda_facts, capability, 108);
+AT(pe_cuda_facts, driver, 112);
+AT(pe_cuda_facts, memory, 120);
+AT(pe_cuda_facts, built_in, 132);
+AT(pe_cuda_facts, cache, 136);
+AT(pe_cuda_facts, missing, 436);
 AT(pe_run, params, 8);
 AT(pe_run, plan, 32);
 AT(pe_run, pool, 40);
@@ -80,6 +92,7 @@ AT(pe_lowered_bias, by, 8);
 AT(pe_lowered_bias, segments, 16);
 AT(pe_lowered_bias, segment, 32);
 AT(pe_lowered_bias, shares, 88);
+AT(pe_lowered_bias, device, 112);
 AT(pe_lowered_level, level, 8);
 AT(pe_lowered_lookup, by, 16);
 AT(pe_lowered_lookup, column, 24);
@@ -98,7 +111,7 @@ TEST(enumerators_keep_their_numbers)
 {
     static const int is[] = { PE_OK,       PE_ERR_NULL, PE_ERR_SPEC,  PE_ERR_SHAPE, PE_ERR_RANGE,    PE_ERR_DTYPE,
                               PE_ERR_POSITION, PE_ERR_OVERFLOW, PE_ERR_ALIGN, PE_ERR_ALIAS, PE_ERR_NOMEM,
-                              PE_ERR_UNSUITED, PE_ERR_IO, PE_ERR_FORMAT };
+                              PE_ERR_UNSUITED, PE_ERR_IO, PE_ERR_FORMAT, PE_ERR_DEVICE };
     for (int i = 0; i < COUNT(is); i++)
         assert_int_equal(is[i], i);
     static const int types[] = { PE_F32, PE_F16, PE_BF16, PE_F64, PE_Q8_0, PE_Q4_0, PE_I64, PE_I32, PE_BOOL };

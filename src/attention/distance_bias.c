@@ -17,6 +17,7 @@ typedef struct distance_bias {
     float *table;         /* (H, table_row) biases; (total) measures where queries have shares */
     double *knot;         /* (knots) rising */
     float *share;         /* (Tq) */
+    double *number;       /* what functions of the row see of it */
     double extreme[2];    /* of the measures */
     double least, most;   /* x lies between */
     /* gradients: (splits, H, total) by distance; of knots (splits, H, knots + 1) sums of db and of db x, (items,
@@ -85,11 +86,42 @@ static void distance_size(fused *f)
         if (f->plan && l->w->planned)
             l->plan = &own_biases(f->plan)->bias[l - own_biases(f)->bias];
         l->form = (pe_lowered_bias){ .stage = l->p->stage, .knots = -1, .by = &l->w->told };
+        for (int t = 0; t < l->p->tensors; t++)
+            l->form.params += l->p->tensor[t].count;
+        l->form.params_first = l->p->tensors ? l->p->tensor[0].offset : 0;
         if (l->p->row->share)
             l->form.knots = l->p->row->knots(l->p);
         else
             lay_segments(l, &l->form, NULL);
     }
+}
+
+/* ------------------------------------------------ what a row's functions see of their part, as numbers */
+
+static int64_t count_numbers(const fused *f, const part *p)
+{
+    return f->shell && p->tensors && p->row->device ? 2 + 5 * p->tensors + p->row->info.key_count : 0;
+}
+
+static void fill_numbers(distance_bias *l)
+{
+    const part *p = l->p;
+    double *to = l->number;
+    if (!to)
+        return;
+    *to++ = (double)p->shape.heads;
+    *to++ = p->tensors;
+    for (const tensor *t = p->tensor; t < p->tensor + p->tensors; t++) {
+        for (int i = 0; i < 3; i++)
+            *to++ = (double)t->shape[i];
+        *to++ = (double)t->offset;
+        *to++ = (double)t->count;
+    }
+    for (int i = 0; i < p->row->info.key_count; i++)
+        *to++ = p->value[i].num;
+    l->form.device = p->row->device;
+    l->form.numbers = l->number;
+    l->form.number_count = to - l->number;
 }
 
 static void cut_gradients(fused *f, distance_bias *l, char *memory, int64_t *used)
@@ -116,6 +148,7 @@ static void distance_cut(fused *f, char *memory, int64_t *used)
         l->table = fused_take(memory, used, l->plan ? 0 : knots ? l->w->total : f->H * b->table_row, sizeof(float));
         l->knot = fused_take(memory, used, knots ? b->knots + 2 : 0, sizeof(double));
         l->share = fused_take(memory, used, knots ? f->Tq : 0, sizeof(float));
+        l->number = fused_take(memory, used, count_numbers(f, l->p), sizeof(double));
         cut_gradients(f, l, memory, used);
     }
 }
@@ -310,6 +343,7 @@ static void distance_fill(fused *f)
 {
     for (distance_bias *l = own_biases(f)->bias; l < own_biases(f)->bias + own_biases(f)->count; l++) {
         clear_gradients(f, l);
+        fill_numbers(l);
         if (l->w->scattered)
             continue;
         if (l->form.knots >= 0)

@@ -25,7 +25,9 @@
 #define HWCAP_SVE_BIT (1UL << 22)
 #endif
 
-#define NO_CUDA_KERNELS "no CUDA kernels in this version"
+#if defined POSENC_CUDA
+#include "posenc_cuda.h"
+#endif
 
 static const cli_option options[] = { CLI_OPTIONS_RESULT };
 static const cli_example examples[] = {
@@ -313,7 +315,7 @@ static bool find_library(char out[400], const char *file)
 
 static void add_libraries(result *out)
 {
-    char path[400], why[160];
+    char path[400];
     bool cuda = find_library(path, "libcuda.so.1");
     open_facts(out, "libraries");
 #if defined __GLIBC__
@@ -324,10 +326,39 @@ static void add_libraries(result *out)
     result_text(out, "libm", "libm", "linked; the cos, sin and powers of encodings are computed without it");
     result_say(out, "matrix products", "matrix products", "race and eval: %s",
                gemm_missing() ? gemm_missing() : gemm_name());
-    snprintf(why, sizeof why, "%.100s; " NO_CUDA_KERNELS, cuda ? path : "no libcuda.so.1");
-    add_flag(out, "cuda driver", cuda, "found|not found", why);
+    add_flag(out, "cuda driver", cuda, "found|not found", cuda ? path : "no libcuda.so.1");
     result_close(out);
 }
+
+/* What the GPU library finds when it opens CUDA's libraries. */
+#if defined POSENC_CUDA
+static void add_cuda(result *out)
+{
+    pe_cuda_facts f = PE_MAKE(pe_cuda_facts, .driver = 0);
+    pe_cuda_look(&f, NULL);
+    if (*f.device) {
+        result_say(out, "device", "device", "%s, capability %d.%d", f.device, f.capability / 10, f.capability % 10);
+        result_int(out, "multiprocessors", "multiprocessors", f.processors);
+        result_int(out, "device memory", "device memory", f.memory >> 20);
+        result_unit(out, "MiB");
+    }
+    if (f.driver)
+        result_say(out, "driver", "driver", "CUDA %d.%d", f.driver / 1000, f.driver % 1000 / 10);
+    if (f.compiler)
+        result_say(out, "compiler", "compiler", "nvrtc %d.%d", f.compiler / 1000, f.compiler % 1000 / 10);
+    else
+        result_text(out, "compiler", "compiler", "no libnvrtc");
+    result_int(out, "built-in kernels", "built-in kernels", f.built_in);
+    result_text(out, "compiled kernels", "compiled kernels",
+                *f.cache ? f.cache : "no folder: compiled in each process");
+    add_flag(out, "cuda path", *f.device && (f.compiler || f.built_in), "on|off", f.missing);
+}
+#else
+static void add_cuda(result *out)
+{
+    add_flag(out, "cuda path", false, "on|off", "this build has no GPU library; build with POSENC_CUDA=ON");
+}
+#endif
 
 static void add_gpu(result *out)
 {
@@ -337,7 +368,7 @@ static void add_gpu(result *out)
     open_facts(out, "gpu");
     add_flag(out, "nvidia device", device, "yes|no", device ? "/dev/nvidia0" : "no /dev/nvidia0");
     add_flag(out, "nvidia kernel module", driver, "yes|no", driver ? version : "no /proc/driver/nvidia/version");
-    add_flag(out, "cuda path", false, "on|off", NO_CUDA_KERNELS);
+    add_cuda(out);
     result_close(out);
 }
 

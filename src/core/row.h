@@ -184,6 +184,9 @@ typedef struct row {
     /* bias must be linear in x between these, at most so many, in any order; knots NULL: it is not */
     int64_t (*knots)(const part *p);
     double (*knot)(const part *p, pe_params w, int64_t i);
+    /* the text of these functions for other compilers (ON_DEVICE); NULL: none. There they have these names, bias_back
+     * calls grad at most 4 times, and no two heads' go to one parameter unless there are knots */
+    const char *device;
     /* where part.absolute is set, and must be there: bias = absolute(k) - absolute(q) */
     double (*absolute)(const part *p, int64_t h, const int64_t *at);
     /* content and value are declared by init: as terms, or as a count */
@@ -195,6 +198,13 @@ typedef struct row {
     void (*tell_pair)(const part *p, const int64_t *at, int64_t n, tell *out);
     void (*tell_scale)(const part *p, tell *out);
 } row;
+
+/* Functions of a bias as C, and the same as text for a GPU's compiler, so that a formula is written once. Of a part
+ * they see shape.heads, tensors, tensor[].shape, num and whole; the text has no macros but those of math.h, and no
+ * preprocessor line. The one macro around functions in this library. */
+#define ON_DEVICE(...)                                                                                                 \
+    static const char device[] = #__VA_ARGS__;                                                                         \
+    __VA_ARGS__
 
 /* ------------------------------------------------ for init */
 

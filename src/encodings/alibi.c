@@ -9,7 +9,25 @@
 
 #include <inttypes.h>
 
-enum { CONVENTION, FORM, MAX, OFFSET, TOTAL, SLOPES, PRODUCTS };
+ON_DEVICE(
+    enum { CONVENTION, FORM, MAX, OFFSET, TOTAL, SLOPES, PRODUCTS };
+
+    static double measure(const part *p, pe_params w, int64_t distance) {
+        (void)w;
+        return num(p, FORM) != 0 ? fabs((double)distance) : (double)distance;
+    }
+
+    static double bias(const part *p, pe_params w, int64_t h, double x) {
+        return -x * (p->tensors ? param(p, w, 0, h) : ((const double *)p->state)[h]);
+    }
+
+    static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db) {
+        (void)w;
+        if (p->tensors)
+            grad(p, dw, 0, h, -db * x);
+        return 0; /* nothing to train lies below x */
+    })
+
 enum { PRESS, MPT, FALCON };
 static const pe_key keys[] = {
     { "convention", PE_KEY_CHOICE, "press", 0, 0, "press|mpt|falcon", NULL,
@@ -103,25 +121,6 @@ static double bf16(double x)
     return num_from_bf16(num_to_bf16(x));
 }
 
-static double measure(const part *p, pe_params w, int64_t distance)
-{
-    (void)w;
-    return num(p, FORM) != 0 ? fabs((double)distance) : (double)distance;
-}
-
-static double bias(const part *p, pe_params w, int64_t h, double x)
-{
-    return -x * (p->tensors ? param(p, w, 0, h) : ((const double *)p->state)[h]);
-}
-
-static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db)
-{
-    (void)w;
-    if (p->tensors)
-        grad(p, dw, 0, h, -db * x);
-    return 0; /* nothing to train lies below x */
-}
-
 static double product(const part *p, int64_t h, const int64_t *at)
 {
     return bf16(((const double *)p->state)[h] * bf16((double)at[0]));
@@ -161,6 +160,7 @@ const row pe_row_alibi = {
     .measure = measure,
     .bias = bias,
     .bias_back = bias_back,
+    .device = device,
     .absolute = product,
     .tell_bias = tell_term,
 };

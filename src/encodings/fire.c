@@ -8,8 +8,66 @@
 
 #include <inttypes.h>
 
-enum { HIDDEN, LENGTH };
-enum { C, L, W1, B1, W2, B2 };
+ON_DEVICE(
+    enum { HIDDEN, LENGTH }; enum { C, L, W1, B1, W2, B2 };
+
+    static double measure(const part *p, pe_params w, int64_t distance) {
+        return log1p(param(p, w, C, 0) * fabs((double)distance));
+    }
+
+    /* What a query divides by: psi of its position, or of L where that is further. */
+    static double reach(const part *p, pe_params w, const int64_t *q) { return fmax((double)q[0], param(p, w, L, 0)); }
+
+    static double share(const part *p, pe_params w, const int64_t *q) {
+        return 1 / log1p(param(p, w, C, 0) * reach(p, w, q));
+    }
+
+    static double bias(const part *p, pe_params w, int64_t h, double x) {
+        int64_t n = whole(p, HIDDEN);
+        double sum = param(p, w, B2, h);
+        for (int64_t i = 0; i < n; i++) {
+            double a = param(p, w, W1, i) * x + param(p, w, B1, i);
+            if (a > 0)
+                sum += param(p, w, W2, h * n + i) * a;
+        }
+        return sum;
+    }
+
+    static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db) {
+        int64_t n = whole(p, HIDDEN);
+        double dx = 0;
+        grad(p, dw, B2, h, db);
+        for (int64_t i = 0; i < n; i++) {
+            double w1 = param(p, w, W1, i), w2 = param(p, w, W2, h * n + i), a = w1 * x + param(p, w, B1, i);
+            if (!(a > 0))
+                continue;
+            grad(p, dw, W2, h * n + i, db * a);
+            grad(p, dw, W1, i, db * w2 * x);
+            grad(p, dw, B1, i, db * w2);
+            dx += db * w2 * w1;
+        }
+        return dx;
+    }
+
+    static void measure_back(const part *p, pe_params w, pe_params dw, int64_t distance, double dm) {
+        double size = fabs((double)distance);
+        grad(p, dw, C, 0, dm * size / (param(p, w, C, 0) * size + 1));
+    }
+
+    static void share_back(const part *p, pe_params w, pe_params dw, const int64_t *q, double ds) {
+        double c = param(p, w, C, 0), limit = param(p, w, L, 0), far = reach(p, w, q), s = share(p, w, q);
+        double at_limit = (double)q[0] < limit ? 1 : (double)q[0] > limit ? 0 : 0.5; /* max splits a tie */
+        double dlog = -ds * s * s / (c * far + 1);
+        grad(p, dw, C, 0, dlog * far);
+        grad(p, dw, L, 0, at_limit * dlog * c);
+    }
+
+    /* Each hidden unit begins or ends where its argument is 0. */
+    static double knot(const part *p, pe_params w, int64_t i) {
+        double w1 = param(p, w, W1, i);
+        return w1 != 0 ? -param(p, w, B1, i) / w1 : 0;
+    })
+
 static const pe_key keys[] = {
     { "hidden", PE_KEY_INT, "32", 1, 65536, NULL, NULL, "width of the network's hidden layer (ReLU)", NULL, false },
     { "length", PE_KEY_REAL, "512", 0x1p-20, 0x1p36, NULL, NULL, "initial value of L", NULL, false },
@@ -51,73 +109,6 @@ static pe_status check_scales(const part *p, pe_params w, pe_error *err)
     return PE_OK;
 }
 
-static double psi(const part *p, pe_params w, int64_t distance)
-{
-    return log1p(param(p, w, C, 0) * fabs((double)distance));
-}
-
-/* What a query divides by: psi of its position, or of L where that is further. */
-static double reach(const part *p, pe_params w, const int64_t *q)
-{
-    return fmax((double)q[0], param(p, w, L, 0));
-}
-
-static double share(const part *p, pe_params w, const int64_t *q)
-{
-    return 1 / log1p(param(p, w, C, 0) * reach(p, w, q));
-}
-
-static double bias(const part *p, pe_params w, int64_t h, double x)
-{
-    int64_t n = whole(p, HIDDEN);
-    double sum = param(p, w, B2, h);
-    for (int64_t i = 0; i < n; i++) {
-        double a = param(p, w, W1, i) * x + param(p, w, B1, i);
-        if (a > 0)
-            sum += param(p, w, W2, h * n + i) * a;
-    }
-    return sum;
-}
-
-static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db)
-{
-    int64_t n = whole(p, HIDDEN);
-    double dx = 0;
-    grad(p, dw, B2, h, db);
-    for (int64_t i = 0; i < n; i++) {
-        double w1 = param(p, w, W1, i), w2 = param(p, w, W2, h * n + i), a = w1 * x + param(p, w, B1, i);
-        if (!(a > 0))
-            continue;
-        grad(p, dw, W2, h * n + i, db * a);
-        grad(p, dw, W1, i, db * w2 * x);
-        grad(p, dw, B1, i, db * w2);
-        dx += db * w2 * w1;
-    }
-    return dx;
-}
-
-static void psi_back(const part *p, pe_params w, pe_params dw, int64_t distance, double dm)
-{
-    double size = fabs((double)distance);
-    grad(p, dw, C, 0, dm * size / (param(p, w, C, 0) * size + 1));
-}
-
-static void share_back(const part *p, pe_params w, pe_params dw, const int64_t *q, double ds)
-{
-    double c = param(p, w, C, 0), limit = param(p, w, L, 0), far = reach(p, w, q), s = share(p, w, q);
-    double at_limit = (double)q[0] < limit ? 1 : (double)q[0] > limit ? 0 : 0.5; /* max splits a tie */
-    double dlog = -ds * s * s / (c * far + 1);
-    grad(p, dw, C, 0, dlog * far);
-    grad(p, dw, L, 0, at_limit * dlog * c);
-}
-
-/* Each hidden unit begins or ends where its argument is 0. */
-static double knot(const part *p, pe_params w, int64_t i)
-{
-    double w1 = param(p, w, W1, i);
-    return w1 != 0 ? -param(p, w, B1, i) / w1 : 0;
-}
-
 static int64_t knots(const part *p)
 {
     return whole(p, HIDDEN);
@@ -127,7 +118,7 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
 {
     (void)h;
     number_text c = tell_number(param(p, w, C, 0)), limit = tell_number(param(p, w, L, 0));
-    double x = psi(p, w, q[0] - k[0]) * share(p, w, q);
+    double x = measure(p, w, q[0] - k[0]) * share(p, w, q);
     tell_say(out, "log(1 + %s · |%" PRId64 " - %" PRId64 "|) / log(1 + %s · max(%s, %" PRId64 ")) = %s\n", c.text, q[0],
              k[0], c.text, limit.text, q[0], tell_number(x).text);
     tell_say(out, "MLP(%s)", tell_number(x).text);
@@ -150,13 +141,14 @@ const row pe_row_fire = {
               .key_work = "hidden" },
     .init = init,
     .check_params = check_scales,
-    .measure = psi,
+    .measure = measure,
     .share = share,
     .bias = bias,
     .bias_back = bias_back,
-    .measure_back = psi_back,
+    .measure_back = measure_back,
     .share_back = share_back,
     .knots = knots,
     .knot = knot,
+    .device = device,
     .tell_bias = tell_term,
 };

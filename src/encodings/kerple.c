@@ -6,8 +6,31 @@
 
 #include <inttypes.h>
 
-enum { FORM };
-enum { R1, R2 };
+ON_DEVICE(
+    enum { FORM }; enum { R1, R2 };
+
+    static double measure(const part *p, pe_params w, int64_t distance) {
+        (void)p, (void)w;
+        return fabs((double)distance);
+    }
+
+    static double bias(const part *p, pe_params w, int64_t h, double x) {
+        double r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
+        return num(p, FORM) != 0 ? -r1 * pow(x, r2) : -r1 * log1p(r2 * x);
+    }
+
+    static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db) {
+        double r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
+        if (num(p, FORM) != 0) {
+            grad(p, dw, R1, h, -db * pow(x, r2));
+            grad(p, dw, R2, h, x > 0 ? -db * r1 * pow(x, r2) * log(x) : 0);
+        } else {
+            grad(p, dw, R1, h, -db * log1p(r2 * x));
+            grad(p, dw, R2, h, -db * r1 * x / (1 + r2 * x));
+        }
+        return 0;
+    })
+
 static const pe_key keys[] = {
     { "form", PE_KEY_CHOICE, "log", 0, 0, "log|power", NULL, "-r1 log(1 + r2 |i-j|), or -r1 |i-j|^r2", NULL, false },
 };
@@ -56,31 +79,6 @@ static pe_status check_kernel(const part *p, pe_params w, pe_error *err)
     return PE_OK;
 }
 
-static double size(const part *p, pe_params w, int64_t distance)
-{
-    (void)p, (void)w;
-    return fabs((double)distance);
-}
-
-static double bias(const part *p, pe_params w, int64_t h, double x)
-{
-    double r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
-    return num(p, FORM) != 0 ? -r1 * pow(x, r2) : -r1 * log1p(r2 * x);
-}
-
-static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db)
-{
-    double r1 = param(p, w, R1, h), r2 = param(p, w, R2, h);
-    if (num(p, FORM) != 0) {
-        grad(p, dw, R1, h, -db * pow(x, r2));
-        grad(p, dw, R2, h, x > 0 ? -db * r1 * pow(x, r2) * log(x) : 0);
-    } else {
-        grad(p, dw, R1, h, -db * log1p(r2 * x));
-        grad(p, dw, R2, h, -db * r1 * x / (1 + r2 * x));
-    }
-    return 0;
-}
-
 static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
 {
     number_text r1 = tell_number(param(p, w, R1, h)), r2 = tell_number(param(p, w, R2, h));
@@ -109,8 +107,9 @@ const row pe_row_kerple = {
               .example_count = COUNT_OF(examples) },
     .init = init,
     .check_params = check_kernel,
-    .measure = size,
+    .measure = measure,
     .bias = bias,
     .bias_back = bias_back,
+    .device = device,
     .tell_bias = tell_term,
 };

@@ -6,7 +6,41 @@
 
 #include <inttypes.h>
 
-enum { BUCKETS, MAX, DIRECTION, SCALE };
+ON_DEVICE(
+    enum { BUCKETS, MAX, DIRECTION, SCALE };
+
+    /* The bucket. */
+    static double measure(const part *p, pe_params w, int64_t distance) {
+        (void)w;
+        int64_t n = whole(p, BUCKETS), first = 0;
+        if (num(p, DIRECTION) == 0) {
+            n /= 2;
+            if (distance < 0) {
+                first = n;
+                distance = -distance;
+            }
+        } else if (distance < 0)
+            distance = 0;
+        int64_t exact = n / 2;
+        if (distance < exact)
+            return (double)(first + distance);
+        if (distance >= whole(p, MAX))
+            return (double)(first + n - 1);
+        double steps = log((double)distance / (double)exact) / log(num(p, MAX) / (double)exact) * (double)(n - exact);
+        int64_t far = exact + (int64_t)floor(steps + 1e-12); /* a distance that is exactly a step reaches it */
+        return (double)(first + (far < n - 1 ? far : n - 1));
+    }
+
+    static double bias(const part *p, pe_params w, int64_t h, double x) {
+        return param(p, w, 0, (int64_t)x * p->shape.heads + h);
+    }
+
+    static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db) {
+        (void)w;
+        grad(p, dw, 0, (int64_t)x * p->shape.heads + h, db);
+        return 0;
+    })
+
 static const pe_key keys[] = {
     { "buckets", PE_KEY_INT, "32", 4, 0x1p24, NULL, NULL, "total number of buckets",
       "num_buckets|relative_attention_num_buckets", false },
@@ -17,28 +51,6 @@ static const pe_key keys[] = {
     { "scale", PE_KEY_CHOICE, "one", 0, 0, "one|sqrt", NULL, "softmax scale 1 as in T5, or 1/sqrt(d)", NULL, false },
 };
 static const char *const examples[] = { "t5", "t5:direction=causal", "t5:buckets=64,max=256,scale=sqrt" };
-
-static double bucket(const part *p, pe_params w, int64_t distance)
-{
-    (void)w;
-    int64_t n = whole(p, BUCKETS), first = 0;
-    if (num(p, DIRECTION) == 0) {
-        n /= 2;
-        if (distance < 0) {
-            first = n;
-            distance = -distance;
-        }
-    } else if (distance < 0)
-        distance = 0;
-    int64_t exact = n / 2;
-    if (distance < exact)
-        return (double)(first + distance);
-    if (distance >= whole(p, MAX))
-        return (double)(first + n - 1);
-    double steps = log((double)distance / (double)exact) / log(num(p, MAX) / (double)exact) * (double)(n - exact);
-    int64_t far = exact + (int64_t)floor(steps + 1e-12); /* a distance that is exactly a step reaches it */
-    return (double)(first + (far < n - 1 ? far : n - 1));
-}
 
 static pe_status init(part *p, pe_error *err)
 {
@@ -60,21 +72,9 @@ static pe_status init(part *p, pe_error *err)
                        err);
 }
 
-static double bias(const part *p, pe_params w, int64_t h, double x)
-{
-    return param(p, w, 0, (int64_t)x * p->shape.heads + h);
-}
-
-static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db)
-{
-    (void)w;
-    grad(p, dw, 0, (int64_t)x * p->shape.heads + h, db);
-    return 0;
-}
-
 static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
 {
-    int64_t row_at = (int64_t)bucket(p, w, q[0] - k[0]);
+    int64_t row_at = (int64_t)measure(p, w, q[0] - k[0]);
     tell_say(out, "bucket(%" PRId64 " - %" PRId64 ") = bucket(%" PRId64 ") = %" PRId64 "\n", q[0], k[0], q[0] - k[0],
              row_at);
     tell_say(out, "table[%" PRId64 "][%" PRId64 "]", row_at, h);
@@ -96,8 +96,9 @@ const row pe_row_t5 = {
               .examples = examples,
               .example_count = COUNT_OF(examples) },
     .init = init,
-    .measure = bucket,
+    .measure = measure,
     .bias = bias,
     .bias_back = bias_back,
+    .device = device,
     .tell_bias = tell_term,
 };

@@ -12,6 +12,23 @@ static const pe_key keys[] = {
 };
 static const char *const examples[] = { "window", "window:window=4/6", "window:window=2/7/7" };
 
+ON_DEVICE(/* The middle row is that of the query's own place; pairs out of reach may have any distance. */
+          static double measure(const part *p, pe_params w, int64_t distance) {
+              (void)w;
+              int64_t last = p->tensor[0].shape[0] - 1, at = distance + last / 2;
+              return (double)(at < 0 ? 0 : at > last ? last : at);
+          }
+
+          static double bias(const part *p, pe_params w, int64_t h, double x) {
+              return param(p, w, 0, (int64_t)x * p->shape.heads + h);
+          }
+
+          static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db) {
+              (void)w;
+              grad(p, dw, 0, (int64_t)x * p->shape.heads + h, db);
+              return 0;
+          })
+
 static pe_status init(part *p, pe_error *err)
 {
     const value *v = &p->value[WINDOW];
@@ -45,32 +62,12 @@ static bool reaches(const part *p, const int64_t *q, const int64_t *k)
     return true;
 }
 
-/* The middle row is that of the query's own place; pairs out of reach may have any distance. */
-static double row_of(const part *p, pe_params w, int64_t distance)
-{
-    (void)w;
-    int64_t last = p->tensor[0].shape[0] - 1, at = distance + last / 2;
-    return (double)(at < 0 ? 0 : at > last ? last : at);
-}
-
-static double bias(const part *p, pe_params w, int64_t h, double x)
-{
-    return param(p, w, 0, (int64_t)x * p->shape.heads + h);
-}
-
-static double bias_back(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db)
-{
-    (void)w;
-    grad(p, dw, 0, (int64_t)x * p->shape.heads + h, db);
-    return 0;
-}
-
 static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
 {
     int64_t distance = 0, last = p->axes - 1;
     for (int64_t a = 0; a <= last; a++)
         distance += p->weight[a] * (q[a] - k[a]);
-    int64_t row_at = (int64_t)row_of(p, w, distance);
+    int64_t row_at = (int64_t)measure(p, w, distance);
     for (int64_t a = 0; a < last; a++)
         tell_say(out, "(");
     for (int64_t a = 0; a <= last; a++) {
@@ -99,8 +96,9 @@ const row pe_row_window = {
               .also = "swin|relative_position_bias_table" },
     .init = init,
     .reaches = reaches,
-    .measure = row_of,
+    .measure = measure,
     .bias = bias,
     .bias_back = bias_back,
+    .device = device,
     .tell_bias = tell_term,
 };

@@ -83,6 +83,21 @@ has_completions() {
   prefix/bin/posenc completion fish | cmp - prefix/share/fish/vendor_completions.d/posenc.fish
 }
 step "the tool is hardened" tool_is_hardened
+declared_in_cuda() { sed -n 's/^PE_API [^(]*[ *]\(pe_cuda[a-z0-9_]*\)(.*/\1/p' "$root/include/posenc_cuda.h" | sort; }
+cuda_library() { # opens CUDA when it runs: it is linked without
+  [ -f "$lib/libposenc_cuda.so" ] || ! grep -q '^POSENC_CUDA:BOOL=ON' "$build/CMakeCache.txt"
+  [ -f "$lib/libposenc_cuda.so" ] || return 0
+  [ "$(pkg-config --modversion posenc_cuda)" = "$version" ]
+  nm -D --defined-only "$lib/libposenc_cuda.so" | awk '{ print $3 }' | sort >exported
+  [ -z "$(comm -13 <(declared_in_cuda) exported)" ]
+  ! readelf -d "$lib/libposenc_cuda.so" | grep -E 'NEEDED.*(libcuda|nvrtc)'
+  printf '#include <posenc_cuda.h>\nint main(void) { pe_cuda_free(0); return 0; }\n' >cuda.c
+  cp cuda.c cuda.cpp
+  $cc -std=c11 $strict cuda.c $(pkg-config --cflags --libs posenc_cuda) -o cuda_c && ./cuda_c
+  $cxx -std=c++17 $strict cuda.cpp $(pkg-config --cflags --libs posenc_cuda) -o cuda_cpp && ./cuda_cpp
+  $cc cuda.c $(pkg-config --cflags posenc_cuda) "$lib/libposenc_cuda.a" "$lib/libposenc.a" -lm -ldl -pthread -o cuda_a && ./cuda_a
+}
+step "libposenc_cuda, shared and static, C11 and C++17" cuda_library
 step "every manual page is installed" has_pages
 step "completions are installed" has_completions
 
@@ -110,6 +125,7 @@ consumer() { # consumer FOLDER CMAKE_ARGS
   for program in posenc_c posenc_cpp posenc_static_c posenc_static_cpp; do
     prints_the_same env -u LD_LIBRARY_PATH "$folder/$program"
   done
+  for program in "$folder"/posenc_cuda*_c; do [ ! -x "$program" ] || env -u LD_LIBRARY_PATH "$program"; done
 }
 fetch_content() { PKG_CONFIG=false consumer fetch -DPOSENC_TREE="$root"; }
 step "find_package, shared and static, C11 and C++17" consumer find -DWANTED="$soversion"

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Gradients of attention on a GPU. attend_rows makes what each query needs; then one kernel has the gradients of
+ * queries and of tables by distance, one those of keys and values. On Hopper they use the matrix units and leave flags
+ * of tiles in which NaN or infinity is hidden, which the kernels on the ordinary units compute again; these compute the
+ * rest. */
+#include "cuda/attend.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cuda/recipes.h"
+
+enum { SIMT_M = 64, SIMT_N = 32, SIMT_THREADS = 128, SIMT_SLOTS = 8, HOPPER_M = 128, HOPPER_THREADS = 384 };
+
+enum { ROWS, DSINKS, DQ, DKV, DQ_HOPPER, DKV_HOPPER, KERNELS };
+#define COMMON "attend_args.h", "attend_common.cu"
+static const char *const simt_sources[] = { COMMON, "attend_back_common.cu", "simt.cu", "attend_back_simt.cu", NULL };
+static const char *const rows_sources[] = { COMMON, "attend_rows.cu", NULL };
+static const char *const dq_sources[] = {
+    COMMON, "hopper.cu", "attend_hopper_common.cu", "attend_back_common.cu", "attend_dq_hopper.cu", NULL
+};
+static const char *const dkv_sources[] = {
+    COMMON, "hopper.cu", "attend_hopper_common.cu", "attend_back_common.cu", "attend_dkv_hopper.cu", NULL
+};
+static const kernel_source source[KERNELS] = {
+    [ROWS] = { "attend_rows", rows_sources, false },
+    [DSINKS] = { "attend_dsinks", rows_sources, false },
+    [DQ] = { "attend_dq", simt_sources, false },
+    [DKV] = { "attend_dkv", simt_sources, false },
+    [DQ_HOPPER] = { "attend_dq_hopper", dq_sources, false },
+    [DKV_HOPPER] = { "attend_dkv_hopper", dkv_sources, false },
+};
+
+/* Keys of a tile of attend_dq_hopper, queries of one of attend_dkv_hopper: what registers have room for. */
+static int dq_keys(int64_t dim)
+{
+    return dim == 128 ? 64 : 112;
+}
+
+static int dkv_queries(int64_t dim)
+{
+    return dim == 128 ? 64 : 96;
+}
+
+/* ------------------------------------------------ a call */
+
+typedef struct backward {
+    attend_call c;
+    pe_attention_grad g;
+    attend_inputs in;
+    pe_view dout; /* rotated, where the output is */
+    bool hopper, learns;
+    int64_t slots; /* of gradients of tables */
+    device_pointer rows, redo_q, redo_k, dtable[BIAS_PIECES_MAX], bias;
+    attend_mapped q_map, k_map;
+} backward;
+
+static pe_status check_lacks(const backward *b, pe_error *err)
+{
+    const pe_attention_grad *g = &b->g;
+    bool rotates = b->c.turns_q || b->c.turns_k || b->c.turns_v;
+    const struct {
+        bool is;
+        const char *what;
+    } lacks[] = {
+        { g->dadditive.data != NULL, "the gradient of an additive mask" },
+        { g->carry || g->dcarry, "a term that counts keys" },
+        { g->dq_gates.data || g->dk_gates.data || g->drelative.data, "gradients of gates and relative inputs" },
+        { g->accumulate && rotates, "adding to gradients of an encoding that rotates" },
+        { g->dk.data && g->dv.data && g->dk.dtype != g->dv.dtype, "dk and dv of different types" },
+        { g->dsinks.data && g->dsinks.dtype != PE_F32, "dsinks of a type other than float32" },
+    };
+    for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++)
+        if (lacks[i].is)
+            return cuda_fail(err, PE_ERR_UNSUITED,
+                             "the call has %s, which gradients on a GPU do not have yet; use pe_attention_backward",
+                             lacks[i].what);
+    for (int n = 0; g->dparams.data && n < bias_pieces(b->c.plan); n++)
+        if (b->in.piece[n].learned && (b->in.piece[n].knots || b->in.piece[n].stage == PE_BEFORE_SCALE))
+            return cuda_fail(err, PE_ERR_UNSUITED,
+                             "%.120s has a bias whose gradient is not there yet on a GPU; use pe_attention_backward",
+                             pe_encoding_spec(b->c.plan->e));
+    return PE_OK;
+}
+
+static pe_status check_gradients(backward *b, pe_error *err)
+{
+    const pe_attention *a = &b->c.a;
+    pe_attention_grad *g = &b->g;
+    struct {
+        pe_view *v;
+        const char *name;
+        pe_view like;
+        cuda_use how;
+    } views[] = { { &g->dout, "dout", a->out, CUDA_READS },
+                  { &g->dq, "dq", a->q, CUDA_WRITES },
+                  { &g->dk, "dk", a->k, CUDA_WRITES },
+                  { &g->dv, "dv", a->v, CUDA_WRITES } };
+    cuda_region written[6];
+    int count = 0;
+    for (int i = 0; i < 4; i++) {
+        if (i && !views[i].v->data)
+            continue;
+        pe_view l = views[i].like;
+        TRY(cuda_check_view(views[i].v, views[i].name, (cuda_extent){ l.batch, l.tokens, l.heads, l.dim }, views[i].how,
+                            err));
+        written[count++] = cuda_view_region(views[i].name, *views[i].v, views[i].how);
+    }
+    if (!a->lse.data)
+        return cuda_fail(err, PE_ERR_NULL, "lse is NULL; gradients need what pe_cuda_attention_forward wrote there");
+    if (g->dsinks.data && (!a->sinks.data || g->dsinks.count != a->q.heads))
+        return cuda_fail(err, PE_ERR_SHAPE, "dsinks: count is %" PRId64 "; needs sinks, and one per head, %" PRId64,
+                         g->dsinks.count, a->q.heads);
+    written[count++] =
+        cuda_array_region("dparams", g->dparams.data, g->dparams.count, pe_dtype_size(g->dparams.dtype), CUDA_WRITES);
+    written[count++] = cuda_array_region("dsinks", g->dsinks.data, g->dsinks.count, sizeof(float), CUDA_WRITES);
+    return attend_apart(&b->c, written, count, err);
+}
+
+/* Whether the sizes, types and terms are those of the kernels for Hopper. What they need of memory attend_map says. */
+static bool hopper_takes(const backward *b)
+{
+    const pe_attention *a = &b->c.a;
+    attend_variant v = attend_variant_of(&b->c, &b->in, HOPPER_M, HOPPER_M);
+    for (int n = 0; n < bias_pieces(b->c.plan); n++)
+        if (v.bias[n] & (BIAS_SCATTER | BIAS_KNOTS))
+            return false;
+    return cuda_capability(b->c.plan->gpu) == 90 && a->q.dtype != PE_F32 && b->g.dout.dtype == a->q.dtype &&
+           (a->q.dim == 64 || a->q.dim == 128) && a->v.dim == a->q.dim && !v.cap && !v.by_position && a->k.tokens > 0 &&
+           attend_tiles(&b->c, HOPPER_M) > 0;
+}
+
+/* Tiles of keys, as key_place in attend_back_common.cu numbers them. */
+static int64_t key_tiles(const backward *b, int size)
+{
+    const pe_attention *a = &b->c.a;
+    if (a->k_lengths.offset)
+        return (a->k.tokens / size + b->c.sequences) * a->k.heads;
+    return (a->k.tokens + size - 1) / size * b->c.sequences * a->k.heads;
+}
+
+static void lay_tables(backward *b, attend_memory *m)
+{
+    int64_t tiles = attend_tiles(&b->c, HOPPER_M), processors = cuda_processors(b->c.plan->gpu);
+    b->slots = !b->learns ? 0 : b->hopper ? (tiles < processors ? tiles : processors) : SIMT_SLOTS;
+    for (int n = 0; b->learns && n < bias_pieces(b->c.plan); n++)
+        if (b->in.piece[n].learned)
+            b->dtable[n] = attend_take(m, b->slots * b->c.a.q.heads * b->in.piece[n].row, sizeof(float));
+    b->bias = b->learns ? attend_take(m, (int64_t)bias_back_work(b->c.plan, b->slots), 1) : 0;
+}
+
+static void backward_lay(backward *b, attend_memory *m)
+{
+    const pe_attention *a = &b->c.a;
+    attend_lay(&b->c, m, &b->in);
+    b->dout = b->c.turns_out ? attend_take_like(m, b->g.dout) : b->g.dout;
+    b->rows = attend_take(m, a->q.batch * a->q.tokens * a->q.heads, 2 * sizeof(float));
+    b->hopper = hopper_takes(b);
+    b->redo_q = b->hopper ? attend_take(m, 1 + attend_tiles(&b->c, HOPPER_M), sizeof(int32_t)) : 0;
+    b->redo_k = b->hopper ? attend_take(m, 1 + key_tiles(b, HOPPER_M), sizeof(int32_t)) : 0;
+    b->learns = false;
+    for (int n = 0; b->g.dparams.data && n < bias_pieces(b->c.plan); n++)
+        b->learns = b->learns || b->in.piece[n].learned;
+    lay_tables(b, m);
+}
+
+static pe_status backward_open(backward *b, const pe_cuda_plan *plan, const pe_attention *a, const pe_attention_grad *g,
+                               const pe_run *run, size_t *counted, pe_error *err)
+{
+    attend_memory m = { 0, 0 };
+    *b = (backward){ .rows = 0 };
+    TRY(attend_open(&b->c, plan, a, run, err));
+    TRY(attend_outputs(&b->c, false, err));
+    TRY(cuda_check_struct(&b->g, sizeof b->g, g, "the struct of gradients", err));
+    TRY(check_gradients(b, err));
+    backward_lay(b, &m);
+    TRY(check_lacks(b, err));
+    *counted = m.used;
+    return PE_OK;
+}
+
+/* ------------------------------------------------ kernels */
+
+static bool wide_view(pe_view v)
+{
+    int64_t each = 16 / (int64_t)pe_dtype_size(v.dtype);
+    return (uintptr_t)v.data % 16 == 0 && v.dim % each == 0 && (v.batch < 2 || v.batch_stride % each == 0) &&
+           (v.tokens < 2 || v.token_stride % each == 0) && (v.heads < 2 || v.head_stride % each == 0);
+}
+
+static void back_defines(const attend_variant *v, pe_dtype dout, pe_dtype dq, pe_dtype dk, bool wide, char *out)
+{
+    attend_defines(v, out);
+    size_t used = strlen(out);
+    snprintf(out + used, ATTEND_DEFINES - used,
+             "#define DOUT_TYPE %d\n#define DQ_TYPE %d\n#define DK_TYPE %d\n#define WIDE %d\n", (int)dout, (int)dq,
+             (int)dk, wide);
+}
+
+/* What the kernel is compiled for. Numbers of queries depend on the types and the width alone. */
+static attend_variant back_variant(const backward *b, int which, int bm, int bn, int tile, bool slots)
+{
+    attend_variant v = attend_variant_of(&b->c, &b->in, bm, bn);
+    if (which == ROWS || which == DSINKS)
+        return (attend_variant){
+            .type = v.out, .out = v.out, .d = v.dv, .dv = v.dv, .bm = bm, .bn = bn, .lse_double = v.lse_double
+        };
+    v.tile = tile;
+    v.near = which >= DQ_HOPPER;
+    for (int n = 0; n < bias_pieces(b->c.plan); n++) /* gradients of tables: by the kernel of queries, and by it once */
+        if (b->learns && b->in.piece[n].learned && (which == DQ_HOPPER || (which == DQ && slots)))
+            v.bias[n] |= BIAS_GRADIENT;
+    return v;
+}
+
+/* One kernel of the call: tiles of bm rows and bn columns; tile: what TILE says. */
+static pe_status back_launch(const backward *b, int which, int bm, int bn, int tile, int64_t blocks, int threads,
+                             size_t shared, attend_args *a, attend_mapped *mapped, void *stream, pe_error *err)
+{
+    const pe_attention *call = &b->c.a;
+    const pe_attention_grad *g = &b->g;
+    bool rows = which == ROWS || which == DSINKS;
+    attend_variant v = back_variant(b, which, bm, bn, tile, a->slots > 0);
+    pe_dtype dq = rows ? g->dout.dtype : g->dq.data ? g->dq.dtype : call->q.dtype;
+    pe_dtype dk = rows ? g->dout.dtype : g->dk.data ? g->dk.dtype : g->dv.data ? g->dv.dtype : call->k.dtype;
+    char defines[ATTEND_DEFINES];
+    kernel k;
+    back_defines(&v, g->dout.dtype, dq, dk,
+                 rows && g->dout.dtype == call->out.dtype && wide_view(g->dout) && wide_view(call->out), defines);
+    TRY(cuda_kernel(b->c.plan->gpu, &source[which], defines, &k, err));
+    if (mapped)
+        mapped->a = *a;
+    grid size = { blocks, 1, 1, threads, shared };
+    if (which == DQ || which == DKV)
+        attend_blocks(&b->c, a, &size, b->hopper);
+    return cuda_launch(b->c.plan->gpu, &k, size, stream, mapped ? (void *)mapped : (void *)a, err);
+}
+
+static attend_args back_args(const backward *b, int bm)
+{
+    attend_variant v = attend_variant_of(&b->c, &b->in, bm, bm);
+    attend_args a = attend_args_of(&b->c, &b->in, &v);
+    a.dout = attend_view_of(b->dout);
+    a.dq = attend_view_of(b->g.dq);
+    a.dk = attend_view_of(b->g.dk);
+    a.dv = attend_view_of(b->g.dv);
+    a.rows = b->rows;
+    a.dsinks = (uintptr_t)b->g.dsinks.data;
+    a.batch = (int32_t)b->c.a.q.batch;
+    a.accumulate = b->g.accumulate;
+    memcpy(a.dtable, b->dtable, sizeof a.dtable);
+    return a;
+}
+
+static pe_status run_rows(const backward *b, void *stream, pe_error *err)
+{
+    attend_args a = back_args(b, SIMT_M);
+    int64_t rows = b->c.a.q.batch * b->c.a.q.tokens * b->c.a.q.heads;
+    a.dout = attend_view_of(b->g.dout); /* as the caller has out */
+    if (rows)
+        TRY(back_launch(b, ROWS, SIMT_M, SIMT_N, SIMT_M, (rows + 31) / 32, 256, 0, &a, NULL, stream, err));
+    if (b->g.dsinks.data && rows)
+        TRY(back_launch(b, DSINKS, SIMT_M, SIMT_N, SIMT_M, b->c.a.q.heads, 256, 0, &a, NULL, stream, err));
+    return PE_OK;
+}
+
+/* Clears what kernels add to or leave flags in. */
+static pe_status clear_work(const backward *b, void *stream, pe_error *err)
+{
+    pe_cuda *gpu = b->c.plan->gpu;
+    for (int n = 0; n < BIAS_PIECES_MAX; n++)
+        if (b->dtable[n])
+            TRY(cuda_clear(gpu, b->dtable[n], (size_t)(b->slots * b->c.a.q.heads * b->in.piece[n].row) * sizeof(float),
+                           stream, err));
+    if (!b->hopper)
+        return PE_OK;
+    TRY(cuda_clear(gpu, b->redo_q, (size_t)(1 + attend_tiles(&b->c, HOPPER_M)) * sizeof(int32_t), stream, err));
+    return cuda_clear(gpu, b->redo_k, (size_t)(1 + key_tiles(b, HOPPER_M)) * sizeof(int32_t), stream, err);
+}
+
+static int near_biases(const backward *b)
+{
+    attend_variant v = attend_variant_of(&b->c, &b->in, HOPPER_M, HOPPER_M);
+    return attend_near(&v, &b->in, bias_pieces(b->c.plan));
+}
+
+static pe_status run_queries(backward *b, void *stream, pe_error *err)
+{
+    size_t d = (size_t)b->c.a.q.dim, dv = (size_t)b->c.a.v.dim;
+    int tile = b->hopper ? HOPPER_M : SIMT_M, keys = dq_keys(b->c.a.q.dim);
+    attend_args a = back_args(b, tile);
+    int64_t tiles = attend_tiles(&b->c, tile), processors = cuda_processors(b->c.plan->gpu);
+    if (!tiles || !(b->g.dq.data || b->learns))
+        return PE_OK;
+    if (b->hopper) {
+        size_t shared = ATTEND_DQ_BYTES(HOPPER_M, (size_t)keys, d, dv, (size_t)near_biases(b), b->learns) + 1024;
+        a.redo = b->redo_q;
+        TRY(back_launch(b, DQ_HOPPER, HOPPER_M, keys, 0, tiles < processors ? tiles : processors, HOPPER_THREADS,
+                        shared, &a, &b->q_map, stream, err));
+    }
+    a.slots = b->hopper || !b->learns ? 0 : (int32_t)b->slots;
+    int64_t blocks = a.slots ? b->slots * b->c.a.q.heads : tiles * (tile / SIMT_M);
+    return back_launch(b, DQ, SIMT_M, SIMT_N, tile, blocks, SIMT_THREADS, ATTEND_BACK_BYTES(SIMT_M, SIMT_N, d, dv), &a,
+                       NULL, stream, err);
+}
+
+static pe_status run_keys(backward *b, void *stream, pe_error *err)
+{
+    size_t d = (size_t)b->c.a.q.dim, dv = (size_t)b->c.a.v.dim;
+    int tile = b->hopper ? HOPPER_M : SIMT_N, queries = dkv_queries(b->c.a.q.dim);
+    attend_args a = back_args(b, tile);
+    int64_t tiles = key_tiles(b, tile);
+    if (!tiles || !(b->g.dk.data || b->g.dv.data))
+        return PE_OK;
+    if (b->hopper) {
+        size_t shared = ATTEND_DKV_BYTES(HOPPER_M, (size_t)queries, d, dv, (size_t)near_biases(b)) + 1024;
+        a.redo = b->redo_k;
+        TRY(back_launch(b, DKV_HOPPER, HOPPER_M, queries, 0, tiles, HOPPER_THREADS, shared, &a, &b->k_map, stream,
+                        err));
+    }
+    return back_launch(b, DKV, SIMT_M, SIMT_N, tile, tiles * (tile / SIMT_N), SIMT_THREADS,
+                       ATTEND_BACK_BYTES(SIMT_M, SIMT_N, d, dv), &a, NULL, stream, err);
+}
+
+/* Gradients of rotated vectors become those of the vectors. */
+static pe_status rotate_gradients(const backward *b, void *stream, pe_error *err)
+{
+    const pe_attention_grad *g = &b->g;
+    const struct {
+        bool turns;
+        pe_side side;
+        pe_view v;
+        pe_positions at;
+    } all[] = { { b->c.turns_q, PE_QUERY, g->dq, b->c.a.q_at },
+                { b->c.turns_k, PE_KEY, g->dk, b->c.a.k_at },
+                { b->c.turns_v, PE_VALUE, g->dv, b->c.a.k_at } };
+    for (int i = 0; i < 3; i++)
+        if (all[i].turns && all[i].v.data)
+            TRY(pe_cuda_rotate_back(b->c.plan, all[i].side, all[i].v, all[i].v, all[i].at, NULL, stream, err));
+    return PE_OK;
+}
+
+static void make_maps(backward *b)
+{
+    int keys = dq_keys(b->c.a.q.dim), queries = dkv_queries(b->c.a.q.dim);
+    b->hopper = b->hopper && near_biases(b) >= 0 && attend_map(&b->c, b->q_map.q, b->in.q, HOPPER_M) &&
+                attend_map(&b->c, b->q_map.dout, b->dout, HOPPER_M) && attend_map(&b->c, b->q_map.k, b->in.k, keys) &&
+                attend_map(&b->c, b->q_map.v, b->in.v, keys) && attend_map(&b->c, b->k_map.q, b->in.q, queries) &&
+                attend_map(&b->c, b->k_map.dout, b->dout, queries) &&
+                attend_map(&b->c, b->k_map.k, b->in.k, HOPPER_M) && attend_map(&b->c, b->k_map.v, b->in.v, HOPPER_M);
+}
+
+pe_status pe_cuda_attention_backward_work(const pe_cuda_plan *plan, const pe_attention *a, const pe_attention_grad *g,
+                                          size_t *bytes, pe_error *err)
+{
+    backward b;
+    size_t counted;
+    if (!bytes)
+        return cuda_fail(err, PE_ERR_NULL, "bytes is NULL; needs a number to write to");
+    TRY(backward_open(&b, plan, a, g, NULL, &counted, err));
+    *bytes = attend_memory_bytes(counted);
+    return cuda_pass(err);
+}
+
+pe_status pe_cuda_attention_backward(const pe_cuda_plan *plan, const pe_attention *a, const pe_attention_grad *g,
+                                     const pe_run *run, void *stream, pe_error *err)
+{
+    backward b;
+    attend_memory m;
+    size_t counted;
+    TRY(backward_open(&b, plan, a, g, run, &counted, err));
+    TRY(attend_memory_open(&b.c, counted, &m, "pe_cuda_attention_backward_work", err));
+    backward_lay(&b, &m);
+    make_maps(&b);
+    TRY(attend_fill(&b.c, &b.in, stream, err));
+    if (b.c.turns_out)
+        TRY(pe_cuda_rotate_back(plan, PE_OUTPUT, b.dout, b.g.dout, b.c.a.q_at, NULL, stream, err));
+    TRY(clear_work(&b, stream, err));
+    TRY(run_rows(&b, stream, err));
+    TRY(run_queries(&b, stream, err));
+    TRY(run_keys(&b, stream, err));
+    TRY(rotate_gradients(&b, stream, err));
+    if (b.learns)
+        TRY(bias_back(plan, b.c.run.params, b.g.dparams, b.dtable, b.slots, b.bias, stream, err));
+    return cuda_pass(err);
+}
+
+/* ------------------------------------------------ what is built into the library */
+
+/* The companions of attend_recipes: heads of 64 and 128, no bias, a fixed table or a trained one. */
+bool attend_back_recipes(int index, int capability, kernel_recipe *out)
+{
+    static const struct {
+        int kernel, bias;
+    } all[] = { { ROWS, 0 },
+                { DQ, 0 },
+                { DKV, 0 },
+                { DQ_HOPPER, 0 },
+                { DKV_HOPPER, 0 },
+                { DQ, BIAS_ON },
+                { DKV, BIAS_ON },
+                { DQ_HOPPER, BIAS_ON },
+                { DKV_HOPPER, BIAS_ON },
+                { DQ_HOPPER, BIAS_ON | BIAS_GRADIENT } };
+    const int each = (int)(sizeof all / sizeof *all);
+    int which = all[index % each].kernel, n = index / each, width = n % 2 ? 128 : 64;
+    pe_dtype type = n / 2 ? PE_F16 : PE_BF16;
+    bool hopper = which >= DQ_HOPPER;
+    if (n > 3 || capability != 90)
+        return false;
+    attend_variant v = { .type = type, .out = type, .d = width, .dv = width, .bm = hopper ? HOPPER_M : SIMT_M };
+    v.bn = which == DQ_HOPPER ? dq_keys(width) : which == DKV_HOPPER ? dkv_queries(width) : SIMT_N;
+    v.tile = hopper || which == ROWS ? 0 : HOPPER_M;
+    v.near = hopper;
+    v.bias[0] = all[index % each].bias;
+    *out = (kernel_recipe){ .source = &source[which], .registers = 168, .shared = 2048, .spilled = hopper ? 16 : 0 };
+    back_defines(&v, type, type, type, which == ROWS, out->defines);
+    return true;
+}

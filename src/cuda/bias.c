@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Biases by distance on the device. Biases of one stage and one kind of distance are one piece: a table, or measures,
+ * shares and knots. What has no parameters is computed here by the host's plan and uploaded once; what has is computed
+ * on the device by the rows' own functions (bias.cu) in each call. */
+#include "cuda/cuda.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/try.h"
+#include "cuda/bias_args.h"
+#include "cuda/recipes.h"
+
+enum { PAD = 512, WORKERS_MAX = 64, ALIGNMENT = 256 };
+#define DISTANCES_MAX (INT64_C(1) << 31)
+#define LEDGER_MAX (INT64_C(32) << 20) /* bytes; fewer workers where parameters are many */
+
+enum { FILL, BACK, SUM, MEASURE, SORT, LINES }; /* tables have the first three, knots the others */
+static const char *const sources[] = { "bias_args.h", "bias.cu", NULL };
+static const kernel_source bias_kernel[] = {
+    [FILL] = { "bias_fill", sources, true },  [BACK] = { "bias_back", sources, true },
+    [SUM] = { "bias_sum", sources, true },    [MEASURE] = { "knots_measure", sources, true },
+    [SORT] = { "knots_sort", sources, true }, [LINES] = { "knots_fill", sources, true },
+};
+
+_Static_assert(sizeof(bias_fill_args) <= 4096, "what a kernel can take");
+
+typedef struct piece {
+    const pe_lowered_bias *part[BIAS_PARTS]; /* that have parameters */
+    char *program[BIAS_PARTS];               /* the defines of each alone */
+    int parts;
+    const pe_lowered_bias *fixed[BIAS_PARTS];
+    int fixeds;
+    char *defines;        /* of all that have parameters */
+    device_pointer table; /* where none has parameters */
+    device_pointer base;  /* (H, row) what those without parameters add */
+    bias_piece form;
+} piece;
+
+struct bias_data {
+    piece piece[BIAS_PIECES_MAX];
+    int pieces;
+    int64_t heads;
+    bool unsuited; /* a part has parameters, and no functions for the device */
+};
+
+/* ------------------------------------------------ making */
+
+static bool joins(const piece *p, const pe_lowered_bias *b)
+{
+    return b->knots < 0 && !p->form.knots && p->form.stage == b->stage &&
+           !memcmp(p->form.weight, b->by->weight, sizeof p->form.weight);
+}
+
+static void piece_add(struct bias_data *data, const pe_lowered_bias *b)
+{
+    int n = 0;
+    while (n < data->pieces && !joins(&data->piece[n], b))
+        n++;
+    piece *p = &data->piece[n];
+    bias_piece *f = &p->form;
+    if (n == data->pieces) {
+        data->pieces++;
+        *f = (bias_piece){ .stage = b->stage, .knots = b->knots >= 0, .low = b->by->low, .high = b->by->high };
+        memcpy(f->weight, b->by->weight, sizeof f->weight);
+    }
+    f->low = b->by->low < f->low ? b->by->low : f->low;
+    f->high = b->by->high > f->high ? b->by->high : f->high;
+    if (b->params)
+        p->part[p->parts++] = b;
+    else
+        p->fixed[p->fixeds++] = b;
+    data->unsuited = data->unsuited || (b->params ? !b->device : b->knots >= 0);
+}
+
+static pe_status piece_size(piece *p, const pe_cuda_plan *plan, pe_error *err)
+{
+    bias_piece *f = &p->form;
+    const pe_lowered_bias *knots = f->knots && p->parts ? p->part[0] : NULL;
+    f->count = f->high - f->low + 1;
+    if (f->count > DISTANCES_MAX)
+        return cuda_fail(err, PE_ERR_RANGE, "a bias table of %" PRId64 " distances; a GPU's plan holds 2^31 at most",
+                         f->count);
+    f->zero = PAD + f->high;
+    f->row = (f->count + 2 * PAD + 3) / 4 * 4;
+    f->learned = p->parts > 0;
+    f->knot_count = knots ? knots->knots : 0;
+    f->shares = knots ? plan->behind + 1 : 0;
+    return PE_OK;
+}
+
+/* "#define PARTS 2", then each part's text, which is one line. */
+static char *defines_new(const pe_lowered_bias *const *part, int parts)
+{
+    size_t bytes = 100;
+    for (int n = 0; n < parts; n++)
+        bytes += strlen(part[n]->device) + 20;
+    char *text = malloc(bytes);
+    if (!text)
+        return NULL;
+    int used = snprintf(text, bytes, "%s#define PARTS %d\n", part[0]->knots >= 0 ? "#define KNOTS 1\n" : "", parts);
+    for (int n = 0; n < parts; n++)
+        used += snprintf(text + used, bytes - (size_t)used, "#define PART_%d %s\n", n, part[n]->device);
+    return text;
+}
+
+static pe_status piece_defines(piece *p, pe_error *err)
+{
+    for (int n = 0; n < p->parts; n++)
+        if (!(p->program[n] = defines_new(&p->part[n], 1)))
+            return cuda_fail(err, PE_ERR_NOMEM, "no memory for the text of a bias");
+    if (p->parts && !(p->defines = defines_new(p->part, p->parts)))
+        return cuda_fail(err, PE_ERR_NOMEM, "no memory for the text of a bias");
+    return PE_OK;
+}
+
+/* ------------------------------------------------ what is built into the library */
+
+/* The defines of a spec's bias, which are the same for every shape; NULL: it has no parameters. */
+static char *defines_of(const char *spec)
+{
+    pe_encoding *e = NULL;
+    pe_plan *plan = NULL;
+    char *text = NULL;
+    pe_shape shape = { .heads = 1, .kv_heads = 1, .head_dim = 64, .model_dim = 64 };
+    void *params = NULL;
+    if (!pe_encoding_new(&e, spec, shape, NULL))
+        params = calloc((size_t)pe_encoding_param_count(e) + 1, sizeof(float));
+    pe_params w = { params, PE_F32, pe_encoding_param_count(e) };
+    if (params && w.count && !pe_encoding_init(e, w, 0, NULL) &&
+        !pe_plan_new(&plan, e, 0, 0, &PE_MAKE(pe_run, .params = w), NULL)) {
+        const pe_lowered *form = pe_plan_lowered(plan);
+        if (form->biases && form->bias[0]->device)
+            text = defines_new(form->bias, 1);
+    }
+    pe_plan_free(plan);
+    pe_encoding_free(e);
+    free(params);
+    return text;
+}
+
+/* Of a row, its first example with parameters. */
+static char *defines_of_row(const pe_info *row)
+{
+    char *text = NULL;
+    for (int n = 0; !text && row->hooks & PE_HOOK_BIAS && n < row->example_count; n++)
+        text = defines_of(row->examples[n]);
+    return text;
+}
+
+bool bias_recipes(int index, int capability, kernel_recipe *out)
+{
+    (void)capability;
+    for (int i = 0; i < pe_info_count(); i++) {
+        char *text = defines_of_row(pe_info_at(i));
+        if (!text)
+            continue;
+        bool found = index < MEASURE, fits = strlen(text) < sizeof out->defines;
+        if (found) {
+            out->source = &bias_kernel[index + (strstr(text, "#define KNOTS") ? MEASURE : FILL)];
+            out->registers = 64;
+            out->shared = 20 * 1024;
+            memcpy(out->defines, fits ? text : "", fits ? strlen(text) + 1 : 1);
+        }
+        free(text);
+        if (found)
+            return fits;
+        index -= MEASURE;
+    }
+    return false;
+}
+
+/* ------------------------------------------------ tables of what has no parameters */
+
+static double lowered_at(const pe_lowered_bias *b, int64_t h, int64_t d)
+{
+    d = d < b->by->low ? b->by->low : d > b->by->high ? b->by->high : d;
+    int64_t entry = b->by->first + b->by->high - d, n = 0;
+    while (n < b->segments - 1 && entry >= b->segment[n].first + b->segment[n].count)
+        n++;
+    const pe_segment *s = &b->segment[n];
+    if (s->kind == PE_SEGMENT_TABLE)
+        return b->table[h * b->table_row + s->at + entry - s->first];
+    double level = b->level[h * b->segments + n], slope = b->slope[h * b->segments + n];
+    return s->kind == PE_SEGMENT_LINEAR ? level + slope * (double)d : level;
+}
+
+/* Attention adds biases to products, before the scale. */
+static double unit_of(const pe_cuda_plan *plan, const bias_piece *f)
+{
+    return f->stage == PE_AFTER_SCALE ? 1 / pe_encoding_scale(plan->e) : 1;
+}
+
+static void host_table(const piece *p, int64_t heads, double factor, float *table)
+{
+    const bias_piece *f = &p->form;
+    for (int64_t h = 0; h < heads; h++)
+        for (int64_t e = 0; e < f->row; e++) {
+            int64_t d = f->zero - e;
+            double x = 0;
+            d = d < f->low ? f->low : d > f->high ? f->high : d;
+            for (int n = 0; n < p->fixeds; n++)
+                x += lowered_at(p->fixed[n], h, d);
+            table[h * f->row + e] = (float)(factor * x);
+        }
+}
+
+/* The whole table and its copy where nothing has parameters; the base of the others where some have. */
+static pe_status piece_upload(piece *p, const pe_cuda_plan *plan, int64_t heads, pe_error *err)
+{
+    if (!p->fixeds)
+        return PE_OK;
+    size_t entries = (size_t)heads * (size_t)p->form.row, bytes = 2 * entries * sizeof(float);
+    float *table = malloc(bytes);
+    if (!table)
+        return cuda_fail(err, PE_ERR_NOMEM, "no memory for a bias table of %zu bytes", bytes);
+    host_table(p, heads, p->parts ? 1 : unit_of(plan, &p->form), table);
+    memcpy(table + entries, table + 1, (entries - 1) * sizeof *table); /* a row's last entry is no distance */
+    table[2 * entries - 1] = table[entries - 1];
+    pe_status s = p->parts ? cuda_upload(plan->gpu, &p->base, table, bytes / 2, err)
+                           : cuda_upload(plan->gpu, &p->table, table, bytes, err);
+    free(table);
+    return s;
+}
+
+pe_status bias_data_new(pe_cuda_plan *plan, pe_error *err)
+{
+    const pe_lowered *form = pe_plan_lowered(plan->host);
+    plan->bias = NULL;
+    if (!form->biases)
+        return PE_OK;
+    struct bias_data *data = plan->bias = calloc(1, sizeof *data);
+    if (!data)
+        return cuda_fail(err, PE_ERR_NOMEM, "no memory for the biases of a plan");
+    data->heads = form->shape.heads;
+    for (int n = 0; n < form->biases; n++)
+        piece_add(data, form->bias[n]);
+    for (piece *p = data->piece; !data->unsuited && p < data->piece + data->pieces; p++) {
+        TRY(piece_size(p, plan, err));
+        TRY(piece_defines(p, err));
+        TRY(piece_upload(p, plan, data->heads, err));
+    }
+    return PE_OK;
+}
+
+void bias_data_free(pe_cuda_plan *plan)
+{
+    struct bias_data *data = plan->bias;
+    for (piece *p = data ? data->piece : NULL; data && p < data->piece + data->pieces; p++) {
+        cuda_release(plan->gpu, p->table);
+        cuda_release(plan->gpu, p->base);
+        for (int n = 0; n < p->parts; n++)
+            free(p->program[n]);
+        free(p->defines);
+    }
+    free(data);
+    plan->bias = NULL;
+}
+
+/* ------------------------------------------------ work memory */
+
+static device_pointer work_take(device_pointer work, size_t *used, int64_t count, size_t size)
+{
+    size_t at = *used;
+    *used = (at + (size_t)count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return work + at;
+}
+
+typedef struct scratch {
+    device_pointer extreme, sorted;
+    int64_t extremes;
+} scratch;
+
+static int64_t blocks_for(int64_t count)
+{
+    return (count + BIAS_THREADS - 1) / BIAS_THREADS;
+}
+
+/* Where a piece's numbers are, once filled. */
+static bias_piece piece_lay(const piece *p, int64_t heads, device_pointer work, size_t *used, scratch *s)
+{
+    bias_piece f = p->form;
+    f.table = p->table;
+    if (!f.learned)
+        return f;
+    f.table = work_take(work, used, 2 * (f.knots ? 1 : heads) * f.row, sizeof(float));
+    if (!f.knots)
+        return f;
+    int64_t lines = heads * (f.knot_count + 1), shares = blocks_for(f.shares);
+    s->extremes = shares < BIAS_EXTREMES ? shares : BIAS_EXTREMES;
+    f.slope = work_take(work, used, lines, sizeof(float));
+    f.level = work_take(work, used, lines, sizeof(float));
+    f.knot = work_take(work, used, f.knot_count, sizeof(float));
+    f.share = work_take(work, used, f.shares, sizeof(float));
+    s->extreme = work_take(work, used, 2 * s->extremes, sizeof(double));
+    s->sorted = work_take(work, used, f.knot_count, sizeof(double));
+    return f;
+}
+
+int bias_pieces(const pe_cuda_plan *plan)
+{
+    return plan->bias ? plan->bias->pieces : 0;
+}
+
+size_t bias_lay(const pe_cuda_plan *plan, device_pointer work, bias_piece *out)
+{
+    size_t used = 0;
+    scratch s;
+    for (int n = 0; n < bias_pieces(plan); n++)
+        out[n] = piece_lay(&plan->bias->piece[n], plan->bias->heads, work, &used, &s);
+    return used;
+}
+
+size_t bias_work(const pe_cuda_plan *plan)
+{
+    bias_piece form[BIAS_PIECES_MAX];
+    return bias_lay(plan, 0, form);
+}
+
+/* ------------------------------------------------ filling */
+
+static bias_part part_of(const pe_lowered_bias *b)
+{
+    bias_part p = { 0 };
+    const double *from = b->numbers, *end = b->numbers + b->number_count;
+    p.shape.heads = (int64_t)*from++;
+    p.tensors = (int64_t)*from++;
+    for (int64_t t = 0; t < p.tensors; t++, from += 5) {
+        for (int i = 0; i < 3; i++)
+            p.tensor[t].shape[i] = (int64_t)from[i];
+        p.tensor[t].offset = (int64_t)from[3];
+        p.tensor[t].count = (int64_t)from[4];
+    }
+    for (int i = 0; from < end; i++)
+        p.value[i] = *from++;
+    return p;
+}
+
+static pe_status run_kernel(const pe_cuda_plan *plan, int which, const char *defines, int64_t blocks, const void *args,
+                            void *stream, pe_error *err)
+{
+    kernel k;
+    TRY(cuda_kernel(plan->gpu, &bias_kernel[which], defines, &k, err));
+    return cuda_launch(plan->gpu, &k, (grid){ .x = blocks, .y = 1, .z = 1, .threads = BIAS_THREADS }, stream, args,
+                       err);
+}
+
+static pe_status check_block(const pe_cuda_plan *plan, pe_params w, const char *name, bias_block *out, pe_error *err)
+{
+    int64_t count = pe_encoding_param_count(plan->e);
+    if (!w.data)
+        return cuda_fail(err, PE_ERR_NULL, "%s: data is NULL; the bias has parameters", name);
+    if (w.dtype != PE_F32 && w.dtype != PE_F64)
+        return cuda_fail(err, PE_ERR_DTYPE, "%s: dtype is %d; the GPU takes PE_F32 (0) or PE_F64 (%d)", name,
+                         (int)w.dtype, (int)PE_F64);
+    if (w.count != count)
+        return cuda_fail(err, PE_ERR_SHAPE, "%s: count is %" PRId64 "; the encoding has %" PRId64, name, w.count,
+                         count);
+    *out = (bias_block){ (uint64_t)(uintptr_t)w.data, w.dtype == PE_F64 };
+    return PE_OK;
+}
+
+pe_status bias_check_able(const pe_cuda_plan *plan, pe_error *err)
+{
+    if (plan->bias && plan->bias->unsuited)
+        return cuda_fail(err, PE_ERR_UNSUITED, "%.100s: a bias has no functions for the GPU (core/row.h: ON_DEVICE)",
+                         pe_encoding_spec(plan->e));
+    return PE_OK;
+}
+
+static pe_status fill_knots(const pe_cuda_plan *plan, const piece *p, const bias_piece *f, const scratch *s,
+                            bias_block w, void *stream, pe_error *err)
+{
+    bias_knots_args a = { .params = w,
+                          .part = part_of(p->part[0]),
+                          .table = f->table,
+                          .share = f->share,
+                          .extreme = s->extreme,
+                          .sorted = s->sorted,
+                          .knot = f->knot,
+                          .slope = f->slope,
+                          .level = f->level,
+                          .heads = plan->bias->heads,
+                          .row = f->row,
+                          .zero = f->zero,
+                          .low = f->low,
+                          .high = f->high,
+                          .shares = f->shares,
+                          .extremes = s->extremes,
+                          .knots = f->knot_count,
+                          .factor = unit_of(plan, f) };
+    int64_t blocks = blocks_for(f->row), lines = plan->bias->heads * (f->knot_count + 1);
+    blocks = blocks > s->extremes ? blocks : s->extremes;
+    TRY(run_kernel(plan, MEASURE, p->defines, blocks, &a, stream, err));
+    if (f->knot_count)
+        TRY(run_kernel(plan, SORT, p->defines, blocks_for(f->knot_count), &a, stream, err));
+    return run_kernel(plan, LINES, p->defines, blocks_for(lines), &a, stream, err);
+}
+
+static pe_status fill_table(const pe_cuda_plan *plan, const piece *p, const bias_piece *f, bias_block w, void *stream,
+                            pe_error *err)
+{
+    bias_fill_args a = { .params = w,
+                         .base = p->base,
+                         .table = f->table,
+                         .heads = plan->bias->heads,
+                         .row = f->row,
+                         .zero = f->zero,
+                         .low = f->low,
+                         .high = f->high,
+                         .factor = unit_of(plan, f) };
+    for (int n = 0; n < p->parts; n++)
+        a.part[n] = part_of(p->part[n]);
+    return run_kernel(plan, FILL, p->defines, a.heads * blocks_for(a.row), &a, stream, err);
+}
+
+pe_status bias_fill(const pe_cuda_plan *plan, pe_params params, device_pointer work, void *stream, bias_piece *out,
+                    pe_error *err)
+{
+    size_t used = 0;
+    if (!plan->bias)
+        return PE_OK;
+    TRY(bias_check_able(plan, err));
+    for (int n = 0; n < plan->bias->pieces; n++) {
+        const piece *p = &plan->bias->piece[n];
+        scratch s;
+        bias_block w;
+        out[n] = piece_lay(p, plan->bias->heads, work, &used, &s);
+        if (!p->parts)
+            continue;
+        TRY(check_block(plan, params, "params", &w, err));
+        TRY(out[n].knots ? fill_knots(plan, p, &out[n], &s, w, stream, err)
+                         : fill_table(plan, p, &out[n], w, stream, err));
+    }
+    return PE_OK;
+}
+
+/* ------------------------------------------------ gradients */
+
+/* Workers each have some distances, and a line of the ledger for a part's parameters. */
+static int64_t workers_for(const piece *p, const pe_lowered_bias *b, int64_t *chunk)
+{
+    int64_t tiles = blocks_for(p->form.count), most = LEDGER_MAX / (int64_t)sizeof(double) / b->params;
+    most = most < 1 ? 1 : most > WORKERS_MAX ? WORKERS_MAX : most;
+    *chunk = (tiles + most - 1) / most * BIAS_THREADS;
+    return (p->form.count + *chunk - 1) / *chunk;
+}
+
+size_t bias_back_work(const pe_cuda_plan *plan, int64_t slots)
+{
+    (void)slots;     /* they are added up on the way */
+    size_t most = 0; /* parts follow each other on the stream, and use the same memory */
+    for (int n = 0; n < bias_pieces(plan); n++) {
+        const piece *p = &plan->bias->piece[n];
+        for (int i = 0; !p->form.knots && i < p->parts; i++) {
+            size_t used = 0;
+            int64_t chunk;
+            work_take(0, &used, workers_for(p, p->part[i], &chunk) * p->part[i]->params, sizeof(double));
+            most = used > most ? used : most;
+        }
+    }
+    return most;
+}
+
+static pe_status part_back(const pe_cuda_plan *plan, const piece *p, int i, bias_back_args a, bias_block dw,
+                           void *stream, pe_error *err)
+{
+    const pe_lowered_bias *b = p->part[i];
+    int64_t workers = workers_for(p, b, &a.chunk);
+    a.part = part_of(b);
+    a.first = b->params_first;
+    a.count = b->params;
+    TRY(cuda_clear(plan->gpu, a.ledger, (size_t)(workers * a.count) * sizeof(double), stream, err));
+    TRY(run_kernel(plan, BACK, p->program[i], a.heads * workers, &a, stream, err));
+    bias_sum_args s = { dw, a.ledger, workers, a.first, a.count };
+    return run_kernel(plan, SUM, p->program[i], blocks_for(a.count), &s, stream, err);
+}
+
+static pe_status piece_back(const pe_cuda_plan *plan, const piece *p, bias_back_args a, bias_block dw, void *stream,
+                            pe_error *err)
+{
+    if (p->form.knots)
+        return cuda_fail(err, PE_ERR_UNSUITED,
+                         "%.100s: the GPU does not train a bias with a share per query yet; use pe_attention_backward",
+                         pe_encoding_spec(plan->e));
+    a.heads = plan->bias->heads;
+    a.row = p->form.row;
+    a.zero = p->form.zero;
+    a.low = p->form.low;
+    a.high = p->form.high;
+    for (int i = 0; i < p->parts; i++)
+        TRY(part_back(plan, p, i, a, dw, stream, err));
+    return PE_OK;
+}
+
+pe_status bias_back(const pe_cuda_plan *plan, pe_params params, pe_params dparams, const device_pointer *dtable,
+                    int64_t slots, device_pointer work, void *stream, pe_error *err)
+{
+    if (!plan->bias || !dparams.data)
+        return PE_OK;
+    TRY(bias_check_able(plan, err));
+    for (int n = 0; n < plan->bias->pieces; n++) {
+        const piece *p = &plan->bias->piece[n];
+        bias_back_args a = { .dtable = dtable[n], .ledger = work, .slots = slots };
+        bias_block dw;
+        if (!p->parts)
+            continue;
+        TRY(check_block(plan, params, "params", &a.params, err));
+        TRY(check_block(plan, dparams, "dparams", &dw, err));
+        TRY(piece_back(plan, p, a, dw, stream, err));
+    }
+    return PE_OK;
+}
