@@ -10,6 +10,10 @@ else()
   python_add_library(_core MODULE WITH_SOABI ${sources})
 endif()
 target_link_libraries(_core PRIVATE posenc_static)
+if(POSENC_CUDA) # it opens CUDA's driver when an array lies on a GPU
+  target_link_libraries(_core PRIVATE posenc_cuda_static)
+  target_compile_definitions(_core PRIVATE POSENC_CUDA)
+endif()
 posenc_flags(_core)
 if(gnu) # Python's slots hold functions as void *
   target_compile_options(_core PRIVATE -Wno-pedantic)

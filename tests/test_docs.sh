@@ -41,6 +41,14 @@ run_program() {
     "$POSENC_BUILD/libposenc.a" -lm -pthread -o "$work/program" && "$work/program"
 }
 for f in $(grep -l '^```c run' README.md docs/*.md); do check "program of $f" run_program "$f"; done
+# Those of the GPU library (```c gpu) do so without a GPU, too.
+run_gpu_program() {
+  block "$1" "c gpu" >"$work/program.c" && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Iinclude "$work/program.c" \
+    "$POSENC_BUILD/libposenc_cuda.a" "$POSENC_BUILD/libposenc.a" -lm -ldl -pthread -o "$work/program" && "$work/program"
+}
+for f in $(grep -l '^```c gpu' README.md docs/*.md); do
+  [ ! -e "$POSENC_BUILD/libposenc_cuda.a" ] || check "GPU program of $f" run_gpu_program "$f"
+done
 
 # Every spec in the README's table makes an encoding.
 npy "$work/grid.npy" '<i8' '(2, 3)' 8 0 0 0 0 0 0 # two tokens at (0, 0, 0)

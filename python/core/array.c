@@ -117,9 +117,11 @@ static int type_of_dlpack(dl_type type, pe_dtype *out)
 
 static int take_tensor(array *out, const dl_tensor *t, const char *name)
 {
-    if (t->device_type != DL_CPU)
-        return refuse(PE_ERR_UNSUITED, "%s lies on another device (DLPack type %d); needs memory of the CPU", name,
+    if (t->device_type != DL_CPU && t->device_type != DL_CUDA)
+        return refuse(PE_ERR_UNSUITED,
+                      "%s lies on another device (DLPack type %d); needs memory of the CPU or of a CUDA device", name,
                       (int)t->device_type);
+    out->device = t->device_type == DL_CUDA ? t->device_id + 1 : 0;
     if (type_of_dlpack(t->type, &out->dtype))
         return refuse_type(name, out->object);
     if (t->ndim < 0 || t->ndim > ARRAY_DIMS)
@@ -170,18 +172,22 @@ static const exchange *find_exchange(PyTypeObject *type)
 
 static void free_managed(PyObject *capsule)
 {
+    PyObject *type, *value, *trace; /* an error of the call that the array was for */
+    PyErr_Fetch(&type, &value, &trace);
     dl_managed *m = PyCapsule_GetPointer(capsule, "used_dltensor");
     if (m && m->deleter)
         m->deleter(m);
-    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
 }
 
 static void free_versioned(PyObject *capsule)
 {
+    PyObject *type, *value, *trace; /* an error of the call that the array was for */
+    PyErr_Fetch(&type, &value, &trace);
     dl_versioned *m = PyCapsule_GetPointer(capsule, "used_dltensor_versioned");
     if (m && m->deleter)
         m->deleter(m);
-    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
 }
 
 /* The capsule is ours once it is renamed; it is freed with the array. */
@@ -351,6 +357,15 @@ int array_get_as(array *out, PyObject *object, const char *name, pe_dtype type)
     if (is_array && !array_get(out, object, name)) {
         if (out->dtype == type && is_contiguous(out))
             return 0;
+        if (out->device) {
+            if (type == PE_F64) /* a table or a bias at positions */
+                arrays_on_cpu(&(named_array){ out, name }, 1);
+            else
+                refuse(PE_ERR_DTYPE, "%s lies on a GPU as %s%s; needs %s there, contiguous", name,
+                       dtype_name(out->dtype), is_contiguous(out) ? "" : " with gaps", dtype_name(type));
+            array_free(out);
+            return -1;
+        }
         array_free(out);
     }
     PyErr_Clear();
@@ -374,15 +389,21 @@ static void keep_message(void *context, const char *kind, const char *message)
     refuse(PE_ERR_NOMEM, "no new tensor: %s", message);
 }
 
-static int new_tensor(array *out, const exchange *maker, dl_type type, int ndim, const int64_t *shape)
+static int new_tensor(array *out, const array *beside, dl_type type, int ndim, const int64_t *shape)
 {
+    const exchange *maker = beside->maker;
     int64_t size[ARRAY_DIMS], stride[ARRAY_DIMS], next = 1;
     for (int i = ndim - 1; i >= 0; i--) {
         size[i] = shape[i];
         stride[i] = next;
         next *= shape[i];
     }
-    dl_tensor like = { .device_type = DL_CPU, .ndim = ndim, .type = type, .shape = size, .strides = stride };
+    dl_tensor like = { .device_type = beside->device ? DL_CUDA : DL_CPU,
+                       .device_id = beside->device ? beside->device - 1 : 0,
+                       .ndim = ndim,
+                       .type = type,
+                       .shape = size,
+                       .strides = stride };
     dl_versioned *made;
     void *object;
     if (maker->allocate(&like, &made, NULL, keep_message))
@@ -402,7 +423,7 @@ static dl_type dlpack_type(pe_dtype t)
                                      [PE_BF16] = { DL_BFLOAT, 16, 1 },
                                      [PE_F64] = { DL_FLOAT, 64, 1 },
                                      [PE_I64] = { DL_INT, 64, 1 } };
-    return types[t];
+    return t == DTYPE_U8 ? (dl_type){ DL_UINT, 8, 1 } : types[t];
 }
 
 static PyObject *bfloat16_type(void)
@@ -441,15 +462,66 @@ static int new_numpy(array *out, const array *like, pe_dtype dtype, int ndim, co
 int array_new(array *out, const array *like, pe_dtype dtype, int ndim, const int64_t *shape)
 {
     *out = (array){ 0 };
-    if (dtype > PE_F64 && dtype != PE_I64)
+    if (like->device && !like->maker)
+        return refuse(PE_ERR_UNSUITED, "the arrays are on a GPU and of a library that makes no new ones for others; "
+                                       "needs arrays to write to (out and, for attention, work)");
+    if (dtype > PE_F64 && dtype != PE_I64 && !(dtype == DTYPE_U8 && like->maker))
         return refuse_type("the array", like->object);
-    int failed = like->maker ? new_tensor(out, like->maker, dlpack_type(dtype), ndim, shape)
-                             : new_numpy(out, like, dtype, ndim, shape);
+    int failed =
+        like->maker ? new_tensor(out, like, dlpack_type(dtype), ndim, shape) : new_numpy(out, like, dtype, ndim, shape);
     if (failed)
         array_free(out);
     else
         out->object = out->kept;
     return failed;
+}
+
+/* ---------------------------------------------------------------- where arrays lie */
+
+static const char *place_name(int device, char *room, size_t size)
+{
+    PyOS_snprintf(room, size, "CUDA device %d", device - 1);
+    return device ? room : "the CPU";
+}
+
+int arrays_together(const named_array *all, int count)
+{
+    const named_array *first = NULL;
+    char here[40], there[40];
+    for (int i = 0; i < count; i++) {
+        if (!all[i].a->object)
+            continue;
+        if (!first)
+            first = &all[i];
+        if (all[i].a->device != first->a->device)
+            return refuse(PE_ERR_UNSUITED, "%s lies on %s and %s on %s; all arrays of a call must be on one device",
+                          first->name, place_name(first->a->device, here, sizeof here), all[i].name,
+                          place_name(all[i].a->device, there, sizeof there));
+    }
+    return 0;
+}
+
+int arrays_on_cpu(const named_array *all, int count)
+{
+    char there[40];
+    for (int i = 0; i < count; i++)
+        if (all[i].a->object && all[i].a->device)
+            return refuse(PE_ERR_UNSUITED, "%s lies on %s, where this call is not there yet; needs memory of the CPU",
+                          all[i].name, place_name(all[i].a->device, there, sizeof there));
+    return 0;
+}
+
+int array_stream(void **out, const array *like, PyObject *value)
+{
+    *out = NULL;
+    if (value) {
+        *out = PyLong_AsVoidPtr(value);
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    if (like->device && like->maker && like->maker->current_stream &&
+        like->maker->current_stream(DL_CUDA, like->device - 1, out))
+        return PyErr_Occurred() ? -1 : refuse(PE_ERR_DEVICE, "no current stream of CUDA device %d", like->device - 1);
+    return 0;
 }
 
 PyObject *array_take(array *a)

@@ -209,13 +209,18 @@ enum {
     A_LSE,
     A_SCORES,
     A_PROBABILITIES,
+    A_Q_START,
+    A_BEHIND,
+    A_AHEAD,
+    A_WORK,
+    A_STREAM,
     A_COUNT
 };
 #define ATTENTION_NAMES                                                                                                \
     "q", "k", "v", "q_positions", "k_positions", "causal", "align", "window", "first_keys", "keep", "mask",            \
         "keys_before", "keys_after", "q_lengths", "k_lengths", "q_offsets", "k_offsets", "padding", "page_table",      \
         "keys", "kv_dtype", "sinks", "soft_cap", "scale", "rotated", "q_gates", "k_gates", "relative", "params",       \
-        "layout", "exact", "out", "lse", "scores", "probabilities"
+        "layout", "exact", "out", "lse", "scores", "probabilities", "q_start", "behind", "ahead", "work", "stream"
 static arguments forward_arguments = { "attention", 3, 3, { ATTENTION_NAMES }, { 0 } };
 
 enum {
@@ -246,6 +251,8 @@ typedef struct attending {
     pe_run run;
     layout order;
     bool exact;
+    void *stream; /* of a GPU, as reach */
+    gpu_reach reach;
 } attending;
 
 static void attending_free(attending *c)
@@ -348,12 +355,16 @@ static int read_attention_positions(attending *c, PyObject **v, int64_t axes, in
         bool is_array = numbers[i] && (PyObject_HasAttrString(numbers[i], "__len__"));
         bool scalar = numbers[i] && !(is_array && PySequence_Size(numbers[i]) >= 0);
         PyErr_Clear();
-        if (positions_of(out[i], &c->positions[i], scalar ? NULL : numbers[i], scalar ? numbers[i] : NULL, names[i],
-                         batch[i], tokens[i], axes, i ? 0 : keys - tokens[0]))
+        PyObject *start = scalar ? numbers[i] : i ? NULL : v[A_Q_START];
+        if (positions_of(out[i], &c->positions[i], scalar ? NULL : numbers[i], start, names[i], batch[i], tokens[i],
+                         axes, i ? 0 : keys - tokens[0]))
             return -1;
     }
-    if (!ragged || c->a.q_lengths.offset)
+    if (!ragged || c->a.q_lengths.offset || v[A_Q_START])
         return 0;
+    if (c->held[A_K_LENGTHS].device)
+        return refuse(PE_ERR_POSITION, "k_lengths lies on a GPU, where queries are the last of so many keys; needs "
+                                       "q_start=k_lengths - queries, or q_positions");
     array like = { 0 };
     if (array_new(&c->starts, &like, PE_I64, 1, &batch[0]))
         return -1;
@@ -469,6 +480,115 @@ static pe_status attend(encoding_object *self, attending *c, const pe_attention_
     return s;
 }
 
+/* ---------------------------------------------------------------- calling the GPU library */
+
+/* Every array of the call lies where q does. */
+static int check_places(const attending *c, const arguments *names)
+{
+    const array *q = &c->held[A_Q];
+    for (int i = 0; i <= D_ACCUMULATE; i++)
+        if (c->held[i].object && c->held[i].device != q->device)
+            return arrays_together((named_array[]){ { q, "q" }, { &c->held[i], names->names[i] } }, 2);
+    return arrays_together(
+        (named_array[]){ { q, "q" }, { &c->positions[0], "q_positions" }, { &c->positions[1], "k_positions" } }, 3);
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Keys may lie behind their query by as much as the last query is far, on which a bias may depend, too. Of causal
+ * queries none has keys ahead of it, where queries and keys are numbered as the mask counts them. */
+static gpu_reach reach_of_runs(const pe_attention *a)
+{
+    int64_t first = a->q_at.start, last = first + a->q.tokens - 1, apart = first - a->k_at.start;
+    bool padded = a->q_lengths.length || a->k_lengths.length || a->q_lengths.offset || a->k_lengths.offset;
+    bool same = a->q_lengths.length == a->k_lengths.length && a->q_lengths.offset == a->k_lengths.offset &&
+                a->q.tokens == a->k.tokens;
+    int64_t counted = a->mask.align == PE_ALIGN_POSITION ? apart
+                      : a->mask.align == PE_ALIGN_START  ? -a->mask.keys_before
+                                                         : a->k.tokens + a->mask.keys_after - a->q.tokens;
+    bool none_ahead = a->mask.causal && apart >= counted && (!padded || same);
+    return (gpu_reach){ larger(0, larger(last, last - a->k_at.start)),
+                        none_ahead ? 0 : larger(0, a->k_at.start + a->k_at.tokens - 1 - first) };
+}
+
+static int read_reach(encoding_object *self, attending *c, PyObject **v)
+{
+    bool runs = !c->a.q_at.data && !c->a.k_at.data;
+    if (!(pe_encoding_hooks(self->e) & PE_HOOK_BIAS))
+        return 0;
+    if (!runs && !(v[A_BEHIND] && v[A_AHEAD]))
+        return refuse(PE_ERR_POSITION,
+                      "positions are an array on a GPU and %.100s has a bias by distance; needs behind "
+                      "and ahead, the largest distances",
+                      pe_encoding_spec(self->e));
+    c->reach = runs ? reach_of_runs(&c->a) : (gpu_reach){ 0, 0 };
+    return read_int(&c->reach.behind, v[A_BEHIND], "behind") || read_int(&c->reach.ahead, v[A_AHEAD], "ahead");
+}
+
+/* What only a call on a GPU has. */
+static int read_gpu(encoding_object *self, attending *c, PyObject **v)
+{
+    if (c->exact && v[A_EXACT])
+        return refuse(PE_ERR_UNSUITED, "exact=True is computed by the CPU; needs arrays of the CPU");
+    if (!v[A_PARAMS] && self->param_count)
+        return refuse(PE_ERR_NULL,
+                      "the arrays are on a GPU and params is not given; needs the learned parameters of "
+                      "%.100s there, float32",
+                      pe_encoding_spec(self->e));
+    if (!v[A_PARAMS])
+        c->run.params = (pe_params){ 0 };
+    return array_stream(&c->stream, &c->held[A_Q], v[A_STREAM]) || read_reach(self, c, v);
+}
+
+/* Memory to work in comes from the library of the tensors, whose allocator knows streams and graphs. */
+static int make_work(attending *c, PyObject *given, size_t bytes)
+{
+    array *work = &c->held[A_WORK];
+    int64_t size = (int64_t)bytes;
+    if (!bytes)
+        return 0;
+    if (given ? array_get_out(work, given, "work") : array_new(work, &c->held[A_Q], DTYPE_U8, 1, &size))
+        return -1;
+    if (work->dtype != DTYPE_U8 || work->ndim != 1 || work->shape[0] < size || work->device != c->held[A_Q].device)
+        return refuse(PE_ERR_SHAPE, "work is %s of %lld elements; needs uint8 of %lld on the device of q",
+                      dtype_name(work->dtype), work->ndim ? (long long)work->shape[0] : 1, (long long)size);
+    c->run.work = work->data;
+    c->run.work_bytes = bytes;
+    return 0;
+}
+
+static int attend_on_gpu(encoding_object *self, attending *c, const pe_attention_grad *g, PyObject **v)
+{
+    int device = c->held[A_Q].device - 1;
+    size_t bytes = 0;
+    pe_error err = { 0 };
+    pe_status failed;
+    if (read_gpu(self, c, v))
+        return -1;
+    Py_BEGIN_ALLOW_THREADS failed = gpu_attention_work(self, device, c->reach, &c->a, g, &bytes, &err);
+    Py_END_ALLOW_THREADS if (failed) return raise_error(&err), -1;
+    if (make_work(c, v[A_WORK], bytes))
+        return -1;
+    Py_BEGIN_ALLOW_THREADS failed = gpu_attention(self, device, c->reach, &c->a, g, &c->run, c->stream, &err);
+    Py_END_ALLOW_THREADS return failed ? (raise_error(&err), -1) : 0;
+}
+
+/* Where the arrays are. */
+static int attend_there(encoding_object *self, attending *c, const pe_attention_grad *g, PyObject **v)
+{
+    pe_error err = { 0 };
+    pe_status failed;
+    if (check_places(c, g ? &backward_arguments : &forward_arguments))
+        return -1;
+    if (c->held[A_Q].device)
+        return attend_on_gpu(self, c, g, v);
+    Py_BEGIN_ALLOW_THREADS failed = attend(self, c, g, &err);
+    Py_END_ALLOW_THREADS return failed ? (raise_error(&err), -1) : 0;
+}
+
 /* ---------------------------------------------------------------- forward */
 
 /* out, and lse where it is wanted: True makes a new one, an array is written to. */
@@ -501,27 +621,20 @@ PyObject *encoding_attention(PyObject *object, PyObject *const *args, Py_ssize_t
     encoding_object *self = (encoding_object *)object;
     PyObject *v[ARGUMENTS_MAX], *out = NULL;
     attending c = { 0 };
-    pe_error err = { 0 };
     bool wants_lse = false;
     if (arguments_read(&forward_arguments, v, args, count, names))
         return NULL;
-    if (!read_attention(self, &c, v) && !make_outputs(&c, v, &wants_lse)) {
-        pe_status failed;
-        Py_BEGIN_ALLOW_THREADS failed = attend(self, &c, NULL, &err);
-        Py_END_ALLOW_THREADS if (failed) raise_error(&err);
+    if (!read_attention(self, &c, v) && !make_outputs(&c, v, &wants_lse) && !attend_there(self, &c, NULL, v)) {
+        if (v[A_OUT])
+            Py_INCREF(out = v[A_OUT]);
         else
-        {
-            if (v[A_OUT])
-                Py_INCREF(out = v[A_OUT]);
-            else
-                out = array_take(&c.held[A_OUT]);
-            PyObject *lse = wants_lse && PyBool_Check(v[A_LSE]) ? array_take(&c.held[A_LSE]) : NULL;
-            if (lse) {
-                PyObject *both = PyTuple_Pack(2, out, lse);
-                Py_DECREF(out);
-                Py_DECREF(lse);
-                out = both;
-            }
+            out = array_take(&c.held[A_OUT]);
+        PyObject *lse = wants_lse && PyBool_Check(v[A_LSE]) ? array_take(&c.held[A_LSE]) : NULL;
+        if (lse) {
+            PyObject *both = PyTuple_Pack(2, out, lse);
+            Py_DECREF(out);
+            Py_DECREF(lse);
+            out = both;
         }
     }
     attending_free(&c);
@@ -568,16 +681,12 @@ PyObject *encoding_attention_backward(PyObject *object, PyObject *const *args, P
     PyObject *v[ARGUMENTS_MAX], *out = NULL;
     attending c = { 0 };
     pe_attention_grad g;
-    pe_error err = { 0 };
     if (arguments_read(&backward_arguments, v, args, count, names))
         return NULL;
     if (!v[D_DQ] && !v[D_DK] && !v[D_DV])
         v[D_DQ] = v[D_DK] = v[D_DV] = Py_True;
-    if (!read_attention(self, &c, v) && !read_gradients(&c, &g, v)) {
-        pe_status failed;
-        Py_BEGIN_ALLOW_THREADS failed = attend(self, &c, &g, &err);
-        Py_END_ALLOW_THREADS if (failed) raise_error(&err);
-        else out = PyTuple_New(6);
+    if (!read_attention(self, &c, v) && !read_gradients(&c, &g, v) && !attend_there(self, &c, &g, v)) {
+        out = PyTuple_New(6);
         for (int i = 0; out && i < 6; i++) {
             int at = results[i];
             PyObject *grad = !v[at] || v[at] == Py_False ? Py_None : v[at];

@@ -50,6 +50,11 @@ static const char *const python_words[][2] = {
     { "the positions from", "positions" },
     { "the positions to", "to" },
     { "as pe_encoding_param_count says", "as many as the encoding has" },
+    { "does not write them yet: use pe_reference_forward", "does not write them yet: use tensors of the CPU" },
+    { "use pe_attention_forward", "use tensors of the CPU" },
+    { "use pe_attention_backward", "use tensors of the CPU" },
+    { "use pe_rotate on the host", "use tensors of the CPU" },
+    { "use pe_cuda_rotate_qk with tables made by pe_rotate_table", "use tensors of the CPU" },
     { "pe_reference_forward", "exact=True" },
     { "pe_attention_forward", "attention" },
     { "pe_unrotate", "unrotate" },
@@ -343,6 +348,12 @@ static int get_positions(array *held, PyObject *object, const char *name)
     if (is_array && !array_get(held, object, name)) {
         if (position_type(held->dtype))
             return 0;
+        if (held->device) {
+            refuse(PE_ERR_DTYPE, "%s lies on a GPU as %s; needs int64, int32 or float64 there", name,
+                   dtype_name(held->dtype));
+            array_free(held);
+            return -1;
+        }
         array_free(held);
     }
     PyErr_Clear();

@@ -6,10 +6,10 @@
  *
  * array.c      an array of the caller, where it lies: buffers, DLPack, DLPack's C exchange API; new arrays of the same
  * kind call.c       arguments by keyword, positions, views, threads, errors encoding.c   the type Encoding: all calls
- * but attention attention.c  attention, its gradients, scores module.c     the module
+ * but attention attention.c  attention, its gradients, scores cuda.c       calls on a GPU module.c     the module
  *
  * The interpreter lock is released while the library works. Static variables are written by PyInit__core alone, except
- * the thread pool (call.c) and the list of tensor types (array.c).
+ * the thread pool (call.c), the list of tensor types (array.c), the devices and the path of their compiler (cuda.c).
  */
 #ifndef POSENC_PYTHON_CORE_H
 #define POSENC_PYTHON_CORE_H
@@ -37,6 +37,7 @@ struct exchange;
 typedef struct array {
     PyObject *object; /* what the caller gave, borrowed; NULL: none                               */
     void *data;
+    int device; /* 0: the CPU; n + 1: CUDA's device n                                       */
     pe_dtype dtype;
     int ndim;
     int64_t shape[ARRAY_DIMS];
@@ -60,11 +61,21 @@ int array_new(array *out, const array *like, pe_dtype dtype, int ndim, const int
 PyObject *array_take(array *a);
 void array_free(array *a);
 const char *dtype_name(pe_dtype t);
+/* Arrays of one call with their names: all must lie where the first of them does. An array without an object does not
+ * count. */
+typedef struct named_array {
+    const array *a;
+    const char *name;
+} named_array;
+int arrays_together(const named_array *all, int count);
+int arrays_on_cpu(const named_array *all, int count); /* the same, and that is the CPU */
+/* The stream that a call uses: value, a number; where it is NULL, the current one of the library that `like` is of. */
+int array_stream(void **out, const array *like, PyObject *value);
 int arrays_init(void);
 
 /* ---------------------------------------------------------------- arguments (call.c) */
 
-#define ARGUMENTS_MAX 48
+#define ARGUMENTS_MAX 56
 typedef struct arguments {
     const char *function;
     int positional, required;
@@ -113,6 +124,7 @@ PyObject *get_threads(PyObject *self, PyObject *unused);
 /* ---------------------------------------------------------------- the type (encoding.c) */
 
 typedef struct kept_plan kept_plan;
+typedef struct gpu_plan gpu_plan;
 
 typedef struct encoding_object {
     PyObject_HEAD pe_encoding *e;
@@ -121,7 +133,8 @@ typedef struct encoding_object {
     void *work; /* of the last attention; taken out while a call uses it                          */
     size_t work_bytes;
     kept_plan *plans;        /* tables by distance, the last used first                                        */
-    PyThread_type_lock lock; /* of work and plans; held for a moment only                                      */
+    gpu_plan *gpu_plans;     /* of every device and distance that was needed                                   */
+    PyThread_type_lock lock; /* of work and plans; held for a moment, or while a GPU's plan is made            */
 } encoding_object;
 
 extern PyTypeObject *encoding_type;
@@ -132,5 +145,27 @@ void plans_drop(kept_plan *plans);
 int view_of_blocks(pe_view *v, const array *a, const char *type, const char *name);
 int encoding_init_type(PyObject *module);
 int attention_init(void);
+
+/* ---------------------------------------------------------------- calls on a GPU (cuda.c) */
+
+/* Each finds or makes the device and the plan, and enqueues its work on the stream. device is CUDA's number. They work
+ * without the interpreter lock. */
+typedef struct gpu_reach {
+    int64_t behind, ahead; /* distances between queries and keys that the call may have */
+} gpu_reach;
+typedef enum rotate_way { ROTATE, ROTATE_INVERSE, ROTATE_BACK } rotate_way;
+
+int gpu_init(void);
+PyObject *set_cuda_compiler(PyObject *self, PyObject *path);
+void gpu_plans_drop(gpu_plan *plans);
+pe_status gpu_rotate(encoding_object *self, int device, rotate_way way, pe_side side, pe_view y, pe_view x,
+                     pe_positions at, void *stream, pe_error *err);
+pe_status gpu_rotate_qk(encoding_object *self, int device, bool back, const pe_rotation *r, void *stream,
+                        pe_error *err);
+/* g NULL: forward. */
+pe_status gpu_attention_work(encoding_object *self, int device, gpu_reach reach, const pe_attention *a,
+                             const pe_attention_grad *g, size_t *bytes, pe_error *err);
+pe_status gpu_attention(encoding_object *self, int device, gpu_reach reach, const pe_attention *a,
+                        const pe_attention_grad *g, const pe_run *run, void *stream, pe_error *err);
 
 #endif

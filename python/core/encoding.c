@@ -66,6 +66,7 @@ static void encoding_dealloc(PyObject *object)
     encoding_object *self = (encoding_object *)object;
     PyTypeObject *type = Py_TYPE(object);
     plans_drop(self->plans);
+    gpu_plans_drop(self->gpu_plans);
     if (self->lock)
         PyThread_free_lock(self->lock);
     pe_encoding_free(self->e);
@@ -87,13 +88,11 @@ static int encoding_buffer(PyObject *object, Py_buffer *buffer, int flags)
 
 /* ---------------------------------------------------------------- rotation */
 
-typedef pe_status (*rotate_call)(const pe_encoding *, pe_side, pe_view, pe_view, pe_positions, const pe_run *,
-                                 pe_error *);
 static const char *const sides[] = { "query", "key", "value", "output", NULL };
 
-enum { R_X, R_POSITIONS, R_START, R_SIDE, R_OUT, R_LAYOUT, R_PARAMS };
+enum { R_X, R_POSITIONS, R_START, R_SIDE, R_OUT, R_LAYOUT, R_PARAMS, R_STREAM };
 static arguments rotate_arguments = {
-    "rotate", 2, 1, { "x", "positions", "start", "side", "out", "layout", "params" }, { 0 }
+    "rotate", 2, 1, { "x", "positions", "start", "side", "out", "layout", "params", "stream" }, { 0 }
 };
 
 /* Everything that one call holds, freed in one place. */
@@ -102,6 +101,7 @@ typedef struct rotating {
     pe_view from, to;
     pe_positions where;
     pe_run run;
+    void *stream;
     int side;
 } rotating;
 
@@ -114,17 +114,34 @@ static int read_rotating(encoding_object *self, rotating *r, PyObject **v)
         array_get(&r->x, v[R_X], "x") || view_of(&r->from, &r->x, order, "x") ||
         params_of(&r->run.params, &r->params, v[R_PARAMS], "params") ||
         positions_of(&r->where, &r->at, v[R_POSITIONS], v[R_START], "positions", r->from.batch, r->from.tokens,
-                     pe_encoding_axes(self->e), 0))
+                     pe_encoding_axes(self->e), 0) ||
+        array_stream(&r->stream, &r->x, v[R_STREAM]))
         return -1;
-    if (v[R_OUT])
-        return array_get_out(&r->y, v[R_OUT], "out") || view_of(&r->to, &r->y, order, "out");
-    view_shape(shape, &r->from, order, r->x.ndim);
-    return array_new(&r->y, &r->x, r->x.dtype, r->x.ndim, shape) || view_of(&r->to, &r->y, order, "out");
+    if (v[R_OUT]
+            ? array_get_out(&r->y, v[R_OUT], "out")
+            : (view_shape(shape, &r->from, order, r->x.ndim), array_new(&r->y, &r->x, r->x.dtype, r->x.ndim, shape)))
+        return -1;
+    const named_array all[] = { { &r->x, "x" }, { &r->y, "out" }, { &r->at, "positions" }, { &r->params, "params" } };
+    return view_of(&r->to, &r->y, order, "out") || arrays_together(all, 4);
 }
 
-static PyObject *rotate_with(encoding_object *self, rotate_call call, PyObject *const *args, Py_ssize_t count,
-                             PyObject *names)
+static pe_status rotate_there(encoding_object *self, rotate_way way, rotating *r, pe_error *err)
 {
+    pe_side side = (pe_side)r->side;
+    if (r->x.device)
+        return gpu_rotate(self, r->x.device - 1, way, side, r->to, r->from, r->where, r->stream, err);
+    r->run.pool =
+        pool_borrow((double)r->from.batch * (double)r->from.tokens * (double)r->from.heads * (double)r->from.dim);
+    pe_status s = way == ROTATE           ? pe_rotate(self->e, side, r->to, r->from, r->where, &r->run, err)
+                  : way == ROTATE_INVERSE ? pe_unrotate(self->e, side, r->to, r->from, r->where, &r->run, err)
+                                          : pe_rotate_back(self->e, side, r->to, r->from, r->where, &r->run, err);
+    pool_return(r->run.pool);
+    return s;
+}
+
+static PyObject *rotate_with(PyObject *object, rotate_way way, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    encoding_object *self = (encoding_object *)object;
     PyObject *value[ARGUMENTS_MAX], *out = NULL;
     rotating r = { 0 };
     pe_error err = { 0 };
@@ -132,16 +149,10 @@ static PyObject *rotate_with(encoding_object *self, rotate_call call, PyObject *
         return NULL;
     if (!read_rotating(self, &r, value)) {
         pe_status failed;
-        r.run.pool =
-            pool_borrow((double)r.from.batch * (double)r.from.tokens * (double)r.from.heads * (double)r.from.dim);
-        Py_BEGIN_ALLOW_THREADS failed = call(self->e, (pe_side)r.side, r.to, r.from, r.where, &r.run, &err);
-        Py_END_ALLOW_THREADS pool_return(r.run.pool);
-        if (failed)
-            raise_error(&err);
-        else if (value[R_OUT])
-            Py_INCREF(out = value[R_OUT]);
-        else
-            out = array_take(&r.y);
+        Py_BEGIN_ALLOW_THREADS failed = rotate_there(self, way, &r, &err);
+        Py_END_ALLOW_THREADS if (failed) raise_error(&err);
+        else if (value[R_OUT]) Py_INCREF(out = value[R_OUT]);
+        else out = array_take(&r.y);
     }
     array_free(&r.x);
     array_free(&r.y);
@@ -152,17 +163,100 @@ static PyObject *rotate_with(encoding_object *self, rotate_call call, PyObject *
 
 static PyObject *encoding_rotate(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
-    return rotate_with((encoding_object *)self, pe_rotate, args, count, names);
+    return rotate_with(self, ROTATE, args, count, names);
 }
 
 static PyObject *encoding_unrotate(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
-    return rotate_with((encoding_object *)self, pe_unrotate, args, count, names);
+    return rotate_with(self, ROTATE_INVERSE, args, count, names);
 }
 
 static PyObject *encoding_rotate_back(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
-    return rotate_with((encoding_object *)self, pe_rotate_back, args, count, names);
+    return rotate_with(self, ROTATE_BACK, args, count, names);
+}
+
+/* ---- queries and keys of the same positions, in one call */
+
+enum { P_Q, P_K, P_POSITIONS, P_START, P_BACK, P_Q_OUT, P_K_OUT, P_LAYOUT, P_PARAMS, P_STREAM };
+static arguments pair_arguments = {
+    "rotate_qk", 3, 2, { "q", "k", "positions", "start", "back", "q_out", "k_out", "layout", "params", "stream" }, { 0 }
+};
+
+typedef struct rotating_pair {
+    array x[2], y[2], at, params; /* of q and of k */
+    pe_rotation r;
+    pe_run run;
+    void *stream;
+    bool back;
+} rotating_pair;
+
+static int read_side(rotating_pair *p, int which, PyObject **v, layout order)
+{
+    static const char *const names[] = { "q", "k" }, *const out_names[] = { "q_out", "k_out" };
+    array *x = &p->x[which], *y = &p->y[which];
+    pe_view *from = which ? &p->r.k : &p->r.q, *to = which ? &p->r.k_out : &p->r.q_out;
+    PyObject *out = v[which ? P_K_OUT : P_Q_OUT];
+    int64_t shape[4];
+    if (array_get(x, v[which ? P_K : P_Q], names[which]) || view_of(from, x, order, names[which]))
+        return -1;
+    if (out ? array_get_out(y, out, out_names[which])
+            : (view_shape(shape, from, order, x->ndim), array_new(y, x, x->dtype, x->ndim, shape)))
+        return -1;
+    return view_of(to, y, order, out_names[which]);
+}
+
+static int read_pair(encoding_object *self, rotating_pair *p, PyObject **v)
+{
+    layout order;
+    p->r = PE_MAKE(pe_rotation, .q = { 0 });
+    p->run = PE_MAKE(pe_run, .params = encoding_params(self));
+    if (read_layout(&order, v[P_LAYOUT]) || read_flag(&p->back, v[P_BACK]) || read_side(p, 0, v, order) ||
+        read_side(p, 1, v, order) || params_of(&p->run.params, &p->params, v[P_PARAMS], "params") ||
+        positions_of(&p->r.at, &p->at, v[P_POSITIONS], v[P_START], "positions", p->r.q.batch, p->r.q.tokens,
+                     pe_encoding_axes(self->e), 0))
+        return -1;
+    const named_array all[] = { { &p->x[0], "q" },     { &p->x[1], "k" },       { &p->y[0], "q_out" },
+                                { &p->y[1], "k_out" }, { &p->at, "positions" }, { &p->params, "params" } };
+    return arrays_together(all, 6) || array_stream(&p->stream, &p->x[0], v[P_STREAM]);
+}
+
+static pe_status rotate_pair(encoding_object *self, rotating_pair *p, pe_error *err)
+{
+    const pe_rotation *r = &p->r;
+    if (p->x[0].device)
+        return gpu_rotate_qk(self, p->x[0].device - 1, p->back, r, p->stream, err);
+    p->run.pool =
+        pool_borrow((double)r->q.batch * (double)r->q.tokens * (double)(r->q.heads + r->k.heads) * (double)r->q.dim);
+    pe_status s = p->back ? pe_rotate_back(self->e, PE_QUERY, r->q_out, r->q, r->at, &p->run, err)
+                          : pe_rotate_qk(self->e, r, &p->run, err);
+    if (p->back && !s)
+        s = pe_rotate_back(self->e, PE_KEY, r->k_out, r->k, r->at, &p->run, err);
+    pool_return(p->run.pool);
+    return s;
+}
+
+static PyObject *encoding_rotate_qk(PyObject *object, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    encoding_object *self = (encoding_object *)object;
+    PyObject *v[ARGUMENTS_MAX], *out = NULL;
+    rotating_pair p = { 0 };
+    pe_error err = { 0 };
+    if (arguments_read(&pair_arguments, v, args, count, names))
+        return NULL;
+    if (!read_pair(self, &p, v)) {
+        pe_status failed;
+        Py_BEGIN_ALLOW_THREADS failed = rotate_pair(self, &p, &err);
+        Py_END_ALLOW_THREADS if (failed) raise_error(&err);
+        else out = PyTuple_Pack(2, p.y[0].object, p.y[1].object);
+    }
+    for (int i = 0; i < 2; i++) {
+        array_free(&p.x[i]);
+        array_free(&p.y[i]);
+    }
+    array_free(&p.at);
+    array_free(&p.params);
+    return out;
 }
 
 enum { G_DY, G_X, G_DPARAMS, G_POSITIONS, G_START, G_SIDE, G_LAYOUT, G_PARAMS };
@@ -190,7 +284,11 @@ static PyObject *encoding_rotate_grad(PyObject *object, PyObject *const *args, P
         !view_of(&grad, &dy, order, "dy") && !params_of(&run.params, &held, v[G_PARAMS], "params") &&
         !params_of(&dparams, &sum, v[G_DPARAMS], "dparams") && !array_writes(&sum, "dparams") &&
         !positions_of(&where, &at, v[G_POSITIONS], v[G_START], "positions", from.batch, from.tokens,
-                      pe_encoding_axes(self->e), 0)) {
+                      pe_encoding_axes(self->e), 0) &&
+        !arrays_on_cpu(
+            (named_array[]){
+                { &x, "x" }, { &dy, "dy" }, { &at, "positions" }, { &held, "params" }, { &sum, "dparams" } },
+            5)) {
         if (pe_rotate_grad(self->e, dparams, (pe_side)side, grad, from, where, &run, &err))
             raise_error(&err);
         else
@@ -261,7 +359,8 @@ static PyObject *encoding_table(PyObject *object, PyObject *const *args, Py_ssiz
         int skip = !batched;
         if (!array_new(&cosine, &numpy, (pe_dtype)dtype, 3 - skip, shape + skip) &&
             !array_new(&sine, &numpy, (pe_dtype)dtype, 3 - skip, shape + skip) && !view_of_rows(&c, &cosine, "cos") &&
-            !view_of_rows(&s, &sine, "sin")) {
+            !view_of_rows(&s, &sine, "sin") &&
+            !arrays_on_cpu((named_array[]){ { &at, "positions" }, { &held, "params" } }, 2)) {
             if (pe_rotate_table(self->e, (pe_side)side, c, s, where, &run, &err))
                 raise_error(&err);
             else {
@@ -330,7 +429,9 @@ static PyObject *encoding_embed(PyObject *object, PyObject *const *args, Py_ssiz
     pe_error err;
     if (arguments_read(&embed_arguments, v, args, count, names))
         return NULL;
-    if (!read_embedding(self, &m, v)) {
+    if (!read_embedding(self, &m, v) &&
+        !arrays_on_cpu(
+            (named_array[]){ { &m.x, "x" }, { &m.y, "out" }, { &m.at, "positions" }, { &m.params, "params" } }, 4)) {
         pe_status failed;
         m.run.pool = pool_borrow(16.0 * (double)m.to.batch * (double)m.to.tokens * (double)m.to.dim);
         Py_BEGIN_ALLOW_THREADS failed = pe_embed(self->e, m.to, m.from, m.where, &m.run, &err);
@@ -373,7 +474,8 @@ static PyObject *encoding_embed_back(PyObject *object, PyObject *const *args, Py
                       pe_encoding_axes(self->e), 0)) {
         int64_t shape[3] = { from.batch, from.tokens, from.dim };
         if (!read_int(&shape[2], v[B_WIDTH], "width") && !array_new(&dx, &dy, dy.dtype, dy.ndim, shape + 3 - dy.ndim) &&
-            !view_of_rows(&to, &dx, "dx")) {
+            !view_of_rows(&to, &dx, "dx") &&
+            !arrays_on_cpu((named_array[]){ { &dy, "dy" }, { &at, "positions" }, { &sum, "dparams" } }, 3)) {
             if (pe_embed_back(self->e, dparams, to, from, where, &run, &err))
                 raise_error(&err);
             else
@@ -426,7 +528,8 @@ static PyObject *encoding_bias(PyObject *object, PyObject *const *args, Py_ssize
         !table_positions(&tile.q_at, &q_at, v[H_QUERIES], axes, &batched) &&
         !table_positions(&tile.k_at, &k_at, keys, axes, &batched)) {
         int64_t shape[3] = { pe_encoding_shape(self->e).heads, tile.q_at.tokens, tile.k_at.tokens };
-        if (!array_new(&score, &numpy, PE_F32, 3, shape) && !view_of_scores(&tile.score, &score, "bias")) {
+        if (!array_new(&score, &numpy, PE_F32, 3, shape) && !view_of_scores(&tile.score, &score, "bias") &&
+            !arrays_on_cpu((named_array[]){ { &q_at, "queries" }, { &k_at, "keys" }, { &held, "params" } }, 3)) {
             memset(score.data, 0, sizeof(float) * (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2]);
             if (pe_encoding_bias(self->e, (pe_stage)stage, params, &tile, &err))
                 raise_error(&err);
@@ -525,7 +628,10 @@ static PyObject *change_cache(PyObject *object, arguments *table, bool moves, Py
         PyErr_SetString(PyExc_TypeError, "rebase() needs old, the Encoding that the keys are rotated by now");
         return NULL;
     }
-    if (!read_cache(self, &c, v, moves)) {
+    if (!read_cache(self, &c, v, moves) &&
+        !arrays_on_cpu(
+            (named_array[]){ { &c.k, "k" }, { &c.pages, "page_table" }, { &c.from, "positions" }, { &c.to, "to" } },
+            4)) {
         const pe_encoding *old = moves ? NULL : ((encoding_object *)v[S_TO])->e;
         pe_run run = PE_MAKE(pe_run, .params = encoding_params(self));
         pe_status failed;
@@ -673,15 +779,20 @@ static PyGetSetDef getters[] = {
 #name, (PyCFunction)(void (*)(void))encoding_##name, METH_FASTCALL | METH_KEYWORDS, doc                        \
     }
 static PyMethodDef methods[] = {
-    ENCODING_FAST(rotate, "rotate($self, x, positions=None, *, start=None, side='query', out=None, layout='bthd', "
-                          "params=None)\n--\n\nRotates queries or keys, (batch, tokens, heads, dim), by their "
-                          "positions: an array, or start, start + 1 and so on.\nside: query, key, value or output. An "
-                          "encoding without rotation changes nothing."),
+    ENCODING_FAST(rotate,
+                  "rotate($self, x, positions=None, *, start=None, side='query', out=None, layout='bthd', "
+                  "params=None, stream=None)\n--\n\nRotates queries or keys, (batch, tokens, heads, dim), by their "
+                  "positions: an array, or start, start + 1 and so on.\nside: query, key, value or output. An "
+                  "encoding without rotation changes nothing."),
     ENCODING_FAST(unrotate, "unrotate($self, x, positions=None, *, start=None, side='query', out=None, layout='bthd', "
-                            "params=None)\n--\n\nUndoes rotate."),
+                            "params=None, stream=None)\n--\n\nUndoes rotate."),
     ENCODING_FAST(rotate_back,
                   "rotate_back($self, x, positions=None, *, start=None, side='query', out=None, layout='bthd', "
-                  "params=None)\n--\n\nThe gradient of rotate's input from that of its output."),
+                  "params=None, stream=None)\n--\n\nThe gradient of rotate's input from that of its output."),
+    ENCODING_FAST(rotate_qk,
+                  "rotate_qk($self, q, k, positions=None, *, start=None, back=False, q_out=None, k_out=None, "
+                  "layout='bthd', params=None, stream=None)\n--\n\nRotates queries and keys of the same tokens in one "
+                  "call: (q, k). back: gradients of the rotated ones give those of q and k."),
     ENCODING_FAST(rotate_grad,
                   "rotate_grad($self, dy, x, dparams, *, positions=None, start=None, side='query', layout='bthd', "
                   "params=None)\n--\n\nAdds the gradient of trained frequencies to dparams."),
@@ -701,14 +812,18 @@ static PyMethodDef methods[] = {
         "first_keys=0, keep=None, mask=None, keys_before=0, keys_after=0, q_lengths=None, k_lengths=None, "
         "q_offsets=None, k_offsets=None, padding='right', page_table=None, keys=None, kv_dtype=None, sinks=None, "
         "soft_cap=0.0, scale=0.0, rotated=False, q_gates=None, k_gates=None, relative=None, params=None, "
-        "layout='bthd', exact=False, out=None, lse=None, scores=None, probabilities=None)\n--\n\nFused attention with "
+        "layout='bthd', exact=False, out=None, lse=None, scores=None, probabilities=None, q_start=None, behind=None, "
+        "ahead=None, work=None, stream=None)\n--\n\nFused attention with "
         "this encoding: q and k are rotated inside.\n\nPositions are arrays or a first position; without them keys "
         "count from 0 and queries are the last of the keys.\nmask is added to scores (bool: what is seen), keep hides "
         "where it is False: (batch, heads, queries, keys), any but the\nlast of size 1. window and first_keys hide "
         "distant keys but the first ones. lengths are of padded sequences, offsets of\nsequences stored end to end. "
         "page_table (batch, columns) selects pages of k and v, (pages, page size, heads, dim).\nkv_dtype q8_0 or q4_0 "
         "reads ggml's blocks. rotated: k and v of a cache are rotated already. lse=True returns (out, log\nof the sum "
-        "of exponentials). scores and probabilities are arrays to fill. exact: the definition in float64."),
+        "of exponentials). scores and probabilities are arrays to fill. exact: the definition in float64.\n\nOn a GPU: "
+        "stream is CUDA's (the current one "
+        "of the tensors' library); behind and ahead bound distances where positions are arrays\nand the encoding has a "
+        "bias; work is memory for libraries that make no new arrays."),
     ENCODING_FAST(
         attention_backward,
         "attention_backward($self, q, k, v, *, out, lse, dout, dq=None, dk=None, dv=None, dmask=None, dparams=None, "
@@ -740,8 +855,9 @@ static PyType_Spec spec = { "posenc._core.Encoding", sizeof(encoding_object), 0,
 
 int encoding_init_type(PyObject *module)
 {
-    arguments *const tables[] = { &rotate_arguments,     &grad_arguments, &table_arguments, &embed_arguments,
-                                  &embed_back_arguments, &bias_arguments, &shift_arguments, &rebase_arguments };
+    arguments *const tables[] = { &rotate_arguments, &pair_arguments,  &grad_arguments,
+                                  &table_arguments,  &embed_arguments, &embed_back_arguments,
+                                  &bias_arguments,   &shift_arguments, &rebase_arguments };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (arguments_init(tables[i]))
             return -1;

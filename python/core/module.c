@@ -35,6 +35,8 @@ static PyMethodDef functions[] = {
     { "encodings", encodings, METH_NOARGS, "Every encoding: name, summary, formula, paper, models, examples." },
     { "set_threads", set_threads, METH_O, "How many threads calls may use; 0: one per CPU." },
     { "get_threads", get_threads, METH_NOARGS, "What set_threads set; 0: one per CPU." },
+    { "set_cuda_compiler", set_cuda_compiler, METH_O,
+      "The path of CUDA's run-time compiler, libnvrtc, for devices that are used from now on." },
     { 0 },
 };
 static struct PyModuleDef definition = {
@@ -55,7 +57,7 @@ PyMODINIT_FUNC PyInit__core(void)
     if (!pe_agrees(PE_VERSION_MAJOR, PE_VERSION_MINOR))
         PyErr_SetString(PyExc_ImportError, "the loaded libposenc is not of this version");
     else if (error_type && !PyModule_AddObjectRef(module, "Error", error_type) && !arrays_init() &&
-             !encoding_init_type(module) && !attention_init() &&
+             !encoding_init_type(module) && !attention_init() && !gpu_init() &&
              !PyModule_AddStringConstant(module, "__version__", pe_version()))
         return module;
     Py_DECREF(module);

@@ -47,6 +47,7 @@ class _EncodingRow(TypedDict):
 def encodings() -> list[_EncodingRow]: ...
 def set_threads(threads: int, /) -> None: ...
 def get_threads() -> int: ...
+def set_cuda_compiler(path: str, /) -> None: ...
 
 @disjoint_base
 class Encoding:
@@ -102,6 +103,7 @@ class Encoding:
         out: _Array | None = ...,
         layout: _Layout = ...,
         params: Any = ...,
+        stream: int | None = ...,
     ) -> _Array: ...
     def unrotate(
         self,
@@ -113,6 +115,7 @@ class Encoding:
         out: _Array | None = ...,
         layout: _Layout = ...,
         params: Any = ...,
+        stream: int | None = ...,
     ) -> _Array: ...
     def rotate_back(
         self,
@@ -124,7 +127,22 @@ class Encoding:
         out: _Array | None = ...,
         layout: _Layout = ...,
         params: Any = ...,
+        stream: int | None = ...,
     ) -> _Array: ...
+    def rotate_qk(
+        self,
+        q: _Array,
+        k: _Array,
+        positions: ArrayLike | None = ...,
+        *,
+        start: ArrayLike | None = ...,
+        back: bool = ...,
+        q_out: _Array | None = ...,
+        k_out: _Array | None = ...,
+        layout: _Layout = ...,
+        params: Any = ...,
+        stream: int | None = ...,
+    ) -> tuple[_Array, _Array]: ...
     def rotate_grad(
         self,
         dy: Any,
@@ -217,6 +235,11 @@ class Encoding:
         lse: Any = ...,
         scores: Any = ...,
         probabilities: Any = ...,
+        q_start: ArrayLike | None = ...,
+        behind: int | None = ...,
+        ahead: int | None = ...,
+        work: Any = ...,
+        stream: int | None = ...,
     ) -> Any: ...
     def attention_backward(
         self,

@@ -4,6 +4,9 @@
     pe = posenc.torch.Encoding("rope:theta=5e5", heads=8, head_dim=64)       # a module; learned parameters are its own
     out = pe.attention(q, k, v, causal=True)                                 # (batch, tokens, heads, dim)
 
+Tensors may be on the CPU or on a CUDA device, all of a call on the same one; there the work is enqueued on PyTorch's
+current stream.
+
 The operators (``torch.ops.posenc.*``) work with torch.compile, fake tensors and autograd. Gradients of gradients and
 vmap are refused with an error, except that a rotation can be differentiated any number of times with respect to its
 vectors.
@@ -11,7 +14,10 @@ vectors.
 
 from __future__ import annotations
 
+import importlib.util
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -22,9 +28,26 @@ from torch.autograd import forward_ad
 from . import _core
 from ._encoding import Encoding as NumpyEncoding
 
-__all__ = ["Encoding", "attention", "embed", "rotate"]
+__all__ = ["Encoding", "attention", "embed", "rotate", "rotate_qk"]
 
 Layout = Literal["bthd", "bhtd"]
+
+# ---------------------------------------------------------------- CUDA's compiler
+
+
+def _find_compiler() -> str | None:
+    """PyTorch's own libnvrtc, where both came as packages from PyPI."""
+    version = torch.version.cuda
+    spec = importlib.util.find_spec("nvidia") if version else None
+    if not version or spec is None or "POSENC_NVRTC" in os.environ:
+        return None
+    name = f"*/lib/libnvrtc.so.{version.partition('.')[0]}"
+    found = (str(path) for folder in spec.submodule_search_locations or () for path in Path(folder).glob(name))
+    return next(found, None)
+
+
+if _compiler := _find_compiler():
+    _core.set_cuda_compiler(_compiler)
 
 # ---------------------------------------------------------------- encodings by name, since operators take text
 
@@ -52,8 +75,9 @@ def key_of(e: _core.Encoding) -> str:
 
 # ---------------------------------------------------------------- operators
 
-# A call goes to the C module at once where nobody watches: tensors of the CPU, no compiler, no mode, no transform. That
-# costs 2 us; the registered operator, which everything else uses, costs 5 to 40.
+# A call goes to the C module at once where nobody watches: plain tensors, no compiler, no mode, no transform. That
+# costs 2 us; the registered operator, which everything else uses, costs 5 to 40. The C module computes where the
+# tensors lie, on the CPU or on a CUDA device.
 
 _library: Any = torch.library.Library("posenc", "DEF")  # type: ignore[no-untyped-call]
 _TWICE = (
@@ -65,24 +89,24 @@ Function = Callable[..., Any]
 
 
 class _Operator:
-    """An operator for CPU tensors; on other devices and under vmap it raises."""
+    """An operator for tensors of the CPU and of CUDA devices; under vmap it raises."""
 
     def __init__(
-        self, name: str, schema: str, cpu: Function, fake: Function, setup: Function, backward: Function
+        self, name: str, schema: str, run: Function, fake: Function, setup: Function, backward: Function
     ) -> None:
         full = f"posenc::{name}"
         _library.define(f"{name}{schema}")
-        _library.impl(name, cpu, "CPU")
-        _library.impl(name, _elsewhere(name), "CUDA")
+        _library.impl(name, run, "CPU")
+        _library.impl(name, run, "CUDA")
         torch.library.register_fake(full, fake, lib=_library)
         torch.library.register_vmap(full, _no_vmap(name), lib=_library)
         torch.library.register_autograd(full, backward, setup_context=setup, lib=_library)
         self.op = getattr(torch.ops.posenc, name).default
-        self.cpu = cpu
+        self.run = run
         self.tensors = schema.partition(") ->")[0].count("Tensor")  # they come first, but for a list of flags
 
         def forward(ctx: Any, *values: Any) -> Any:
-            out = cpu(*values)
+            out = run(*values)
             setup(ctx, values, out)
             return tuple(out) if isinstance(out, list) else out  # autograd knows tuples only
 
@@ -91,7 +115,7 @@ class _Operator:
 
     def __call__(self, *arguments: Any) -> Any:
         way = _way([value for value in arguments[: self.tensors + 1] if isinstance(value, Tensor)])
-        call = self.cpu if way == "call" else self.function.apply if way == "gradient" else self.op
+        call = self.run if way == "call" else self.function.apply if way == "gradient" else self.op
         return call(*arguments)
 
 
@@ -108,7 +132,7 @@ def _way(tensors: Sequence[Tensor]) -> Literal["operator", "gradient", "call"]:
         return "operator"
     wants = False
     for tensor in tensors:
-        if type(tensor) not in _PLAIN or not tensor.is_cpu:
+        if type(tensor) not in _PLAIN or not (tensor.is_cpu or tensor.is_cuda):
             return "operator"
         wants = wants or tensor.requires_grad
     return "gradient" if wants and torch.is_grad_enabled() else "call"
@@ -127,13 +151,6 @@ _profiled = _inside("_autograd", "_profiler_enabled", True)
 def _watched() -> bool:
     """Whether a mode, a transform (vmap, grad) or a profiler is to see the call."""
     return _modes() or _transforms() is not None or _profiled()
-
-
-def _elsewhere(name: str) -> Function:
-    def refuse(*_: Any) -> Any:
-        raise NotImplementedError(f"posenc.torch.{name}: these tensors are on a GPU; needs CPU tensors (Tensor.cpu())")
-
-    return refuse
 
 
 def _no_vmap(name: str) -> Function:
@@ -165,6 +182,11 @@ def _like(x: Tensor) -> Tensor:
     return torch.empty_like(x, memory_format=torch.contiguous_format)
 
 
+def _stream(x: Tensor) -> int | None:
+    """PyTorch's current stream on the tensor's device; None on the CPU."""
+    return torch.cuda.current_stream(x.device).cuda_stream if x.is_cuda else None
+
+
 # ---- rotation
 
 
@@ -174,8 +196,8 @@ def _rotate(
     e = _encoding(key)
     call = e.rotate if mode == "rotate" else e.rotate_back if mode == "back" else e.unrotate
     if positions is None:
-        return call(_dense(x), None, start=start, side=side, layout=layout, params=params)
-    return call(_dense(x), positions, side=side, layout=layout, params=params)
+        return call(_dense(x), None, start=start, side=side, layout=layout, params=params, stream=_stream(x))
+    return call(_dense(x), positions, side=side, layout=layout, params=params, stream=_stream(x))
 
 
 def _rotate_grad(
@@ -224,6 +246,37 @@ rotate_grad_op = _Operator(
     lambda dy, x, positions, params, *_: torch.empty_like(params),
     _nothing,
     _no_twice("trained frequencies"),
+)
+
+
+def _rotate_qk(
+    q: Tensor, k: Tensor, positions: Tensor | None, key: str, start: int, layout: str, back: bool
+) -> tuple[Tensor, Tensor]:
+    begin = {"positions": positions} if positions is not None else {"start": start}
+    e = _encoding(key)
+    both: tuple[Tensor, Tensor] = e.rotate_qk(
+        _dense(q), _dense(k), back=back, layout=layout, stream=_stream(q), **begin
+    )
+    return both
+
+
+def _rotate_qk_setup(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    ctx.save_for_backward(inputs[2])
+    ctx.rest = inputs[3:]
+
+
+def _rotate_qk_backward(ctx: Any, dq: Tensor, dk: Tensor) -> tuple[Any, ...]:
+    *rest, back = ctx.rest
+    return (*rotate_qk_op(dq, dk, *ctx.saved_tensors, *rest, not back), None, None, None, None, None)
+
+
+rotate_qk_op = _Operator(
+    "rotate_qk",
+    "(Tensor q, Tensor k, Tensor? positions, str key, SymInt start, str layout, bool back) -> (Tensor, Tensor)",
+    _rotate_qk,
+    lambda q, k, *_: (_like(q), _like(k)),
+    _rotate_qk_setup,
+    _rotate_qk_backward,
 )
 
 
@@ -308,16 +361,72 @@ _OPTIONS = {  # what else it takes: type in the schema
 _ARGUMENTS = f"{_INPUTS}, str key, " + ", ".join(f"{kind} {name}" for name, kind in _OPTIONS.items())
 
 
-def _attention_arguments(values: tuple[Any, ...]) -> tuple[NumpyEncoding, dict[str, Any]]:
+_DEVICE_TYPES = {  # as the GPU library reads them
+    **dict.fromkeys(("q_lengths", "k_lengths", "q_offsets", "k_offsets"), torch.int64),
+    **dict.fromkeys(("params", "sinks"), torch.float32),
+}
+
+
+def _attention_arguments(q: Tensor, k: Tensor, values: tuple[Any, ...]) -> tuple[NumpyEncoding, dict[str, Any]]:
     """The operator's arguments after v, as those of posenc.Encoding.attention, for which None is as not given."""
     at = len(_NAMES)  # of the key
     arguments = dict(zip((*_NAMES, *_OPTIONS), values[:at] + values[at + 1 :], strict=True))
     arguments["keys"] = arguments["keys"] or None
-    return _encoding(values[at]), arguments
+    e = _encoding(values[at])
+    if q.is_cuda:
+        _for_device(e, q, k, arguments)
+    return e, arguments
+
+
+def _for_device(e: NumpyEncoding, q: Tensor, k: Tensor, arguments: dict[str, Any]) -> None:
+    """Changes arguments to the types that the GPU library reads, and adds what it cannot read from device memory."""
+    arguments["stream"] = _stream(q)
+    for name, dtype in _DEVICE_TYPES.items():
+        if arguments[name] is not None:
+            arguments[name] = arguments[name].to(dtype)
+    lengths, ends = arguments["k_lengths"], arguments["padding"] == "right"
+    alone = all(arguments[name] is None for name in ("q_positions", "q_lengths", "q_offsets"))
+    if lengths is not None and ends and alone:  # queries are the last of each sequence's keys
+        arguments["q_start"] = lengths - _tokens(q, arguments["layout"])
+    if "bias" in e.hooks:
+        arguments.update(_reach(q, k, arguments))
+
+
+def _tokens(x: Tensor, layout: str) -> int:
+    return x.shape[-2] if layout == "bhtd" or x.ndim == 2 else x.shape[-3]
+
+
+def _reach(q: Tensor, k: Tensor, arguments: dict[str, Any]) -> dict[str, int]:
+    """The largest distances between queries and keys, where the C module does not know them."""
+    queries, keys = _tokens(q, arguments["layout"]), _tokens(k, arguments["layout"])
+    q_at, k_at = arguments["q_positions"], arguments["k_positions"]
+    arrays = any(at is not None and at.ndim for at in (q_at, k_at))
+    if not arrays and "q_start" not in arguments:
+        return {}
+    if arrays and torch.cuda.is_current_stream_capturing():
+        raise NotImplementedError(
+            "positions are tensors and the encoding has a bias by distance: posenc reads the largest distance from "
+            "them, which a CUDA graph cannot capture; needs positions as numbers, or none"
+        )
+    first_key, last_key = _ends(k_at, 0, keys)
+    if "q_start" in arguments:  # the last query of a sequence is at its last key
+        ahead = 0 if arguments["causal"] and arguments["align"] == "end" else queries
+        return {"behind": max(keys - 1, keys - 1 - first_key, 0), "ahead": ahead + max(last_key - keys + 1, 0)}
+    first, last = _ends(q_at, keys - queries, queries)
+    return {"behind": max(last - first_key, last, 0), "ahead": max(last_key - first, 0)}
+
+
+def _ends(positions: Tensor | None, start: int, tokens: int) -> tuple[int, int]:
+    """The first and the last position; a tensor on a device is waited for."""
+    if positions is not None and positions.ndim:
+        low, high = torch.stack(torch.aminmax(positions)).tolist() if positions.numel() else (0, 0)
+        return int(low), int(high)
+    first = start if positions is None else int(positions)
+    return first, first + tokens - 1
 
 
 def _attention(q: Tensor, k: Tensor, v: Tensor, *values: Any, lse: bool = True) -> Any:
-    e, arguments = _attention_arguments(values)
+    e, arguments = _attention_arguments(q, k, values)
     return e.attention(_dense(q), _dense(k), _dense(v), lse=lse, **arguments)
 
 
@@ -329,7 +438,7 @@ def _attention_fake(q: Tensor, k: Tensor, v: Tensor, *values: Any) -> tuple[Tens
 def _attention_backward(
     dout: Tensor, out: Tensor, lse: Tensor, wanted: Sequence[bool], q: Tensor, k: Tensor, v: Tensor, *values: Any
 ) -> list[Tensor]:
-    e, arguments = _attention_arguments(values)
+    e, arguments = _attention_arguments(q, k, values)
     made: dict[str, Any] = {}
     for name, want in zip(_TRAINED, wanted[3:], strict=True):
         if want and name in ("mask", "params", "sinks"):
@@ -419,8 +528,9 @@ attention_backward_op = _Operator(
 # ---------------------------------------------------------------- functions
 
 
-def _key_and_params(encoding: Any) -> tuple[str, Tensor | None]:
-    """The text by which operators know an encoding, and its learned parameters in one row, None: there are none."""
+def _key_and_params(encoding: Any, like: Tensor) -> tuple[str, Tensor | None]:
+    """The text by which operators know an encoding, and its learned parameters in one row, None: there are none. Those
+    of a posenc.Encoding are copied to the device of `like`."""
     if isinstance(encoding, str):
         if encoding.count("|") < 4:  # no key
             raise TypeError(f"{encoding!r} has no shape; needs posenc.Encoding({encoding!r}, heads=..., head_dim=...)")
@@ -430,16 +540,19 @@ def _key_and_params(encoding: Any) -> tuple[str, Tensor | None]:
     if not isinstance(encoding, _core.Encoding):
         raise TypeError(f"{encoding!r} is no encoding; needs posenc.Encoding(...) or posenc.torch.Encoding(...)")
     own = torch.frombuffer(encoding, dtype=torch.float32) if memoryview(encoding) else None
-    return key_of(encoding), own
+    return key_of(encoding), own.to(like.device) if own is not None and like.is_cuda else own
 
 
-def _tensor(value: Any) -> Tensor | None:
-    """A tensor as it is, or one of a list or an array; None: not given."""
-    return value if value is None or isinstance(value, Tensor) else torch.as_tensor(np.asarray(value))
+def _tensor(value: Any, like: Tensor) -> Tensor | None:
+    """A tensor as it is, or one of a list or an array on the device of `like`, or of a number; None: not given."""
+    if value is None or isinstance(value, Tensor):
+        return value
+    made = torch.as_tensor(np.asarray(value))
+    return made.to(like.device) if made.ndim else made
 
 
-def _positions(given: Any) -> Tensor | None:
-    at = _tensor(given)
+def _positions(given: Any, like: Tensor) -> Tensor | None:
+    at = _tensor(given, like)
     if at is not None and at.requires_grad and torch.is_grad_enabled():
         raise NotImplementedError("posenc has no gradient of positions; needs positions.detach()")
     return at
@@ -457,16 +570,29 @@ def rotate(
     inverse: bool = False,
 ) -> Tensor:
     """Queries or keys rotated by their positions: an array, or start, start + 1, and so on."""
-    key, own = _key_and_params(encoding)
+    key, own = _key_and_params(encoding, x)
     mode = "inverse" if inverse else "rotate"
-    out: Tensor = rotate_op(x, _positions(positions), own if params is None else params, key, start, side, layout, mode)
+    at = _positions(positions, x)
+    out: Tensor = rotate_op(x, at, own if params is None else params, key, start, side, layout, mode)
     return out
+
+
+def rotate_qk(
+    q: Tensor, k: Tensor, encoding: Any, positions: Any = None, *, start: int = 0, layout: Layout = "bthd"
+) -> tuple[Tensor, Tensor]:
+    """Queries and keys of the same tokens, rotated in one call; in two, where the encoding has learned parameters."""
+    key, own = _key_and_params(encoding, q)
+    if own is not None:
+        turned = rotate(q, encoding, positions, start=start, layout=layout)
+        return turned, rotate(k, encoding, positions, start=start, side="key", layout=layout)
+    both: tuple[Tensor, Tensor] = rotate_qk_op(q, k, _positions(positions, q), key, start, layout, False)
+    return both
 
 
 def embed(x: Tensor, encoding: Any, positions: Any = None, *, start: int = 0, params: Tensor | None = None) -> Tensor:
     """x with the codes of its positions added, or appended where the spec says join=concat."""
-    key, own = _key_and_params(encoding)
-    out: Tensor = embed_op(x, _positions(positions), own if params is None else params, key, start)
+    key, own = _key_and_params(encoding, x)
+    out: Tensor = embed_op(x, _positions(positions, x), own if params is None else params, key, start)
     return out
 
 
@@ -496,12 +622,13 @@ def attention(
     tensors: mask (added to scores), keep (bool), sinks, q_gates, k_gates, relative, q_positions, k_positions,
     q_lengths, k_lengths, q_offsets, k_offsets, page_table; see posenc.Encoding.attention.
     """
-    key, own = _key_and_params(encoding)
+    key, own = _key_and_params(encoding, q)
     params = own if params is None else params
-    if torch.is_autocast_enabled("cpu") and q.dtype != torch.float64:
-        low = torch.get_autocast_dtype("cpu")
+    place = "cuda" if q.is_cuda else "cpu"
+    if torch.is_autocast_enabled(place) and q.dtype != torch.float64:
+        low = torch.get_autocast_dtype(place)
         q, k, v = q.to(low), k.to(low), v.to(low)
-    given = _attention_tensors(tensors) if tensors else []
+    given = _attention_tensors(tensors, q) if tensors else []
     alone = _way([q, k, v, *given] if params is None else [q, k, v, params, *given]) == "call"
     if alone and not given:
         return _encoding(key).attention(
@@ -517,9 +644,10 @@ def attention(
             soft_cap=soft_cap,
             scale=scale,
             rotated=rotated,
-            params=params,
+            params=params if params is None or q.is_cpu else params.float(),
             layout=layout,
             lse=lse,
+            stream=_stream(q),
         )
     tensors["params"] = params
     options = (causal, align, window, first_keys, padding, keys, soft_cap, scale, rotated, layout)
@@ -530,12 +658,12 @@ def attention(
     return both if lse else both[0]
 
 
-def _attention_tensors(tensors: dict[str, Any]) -> list[Tensor]:
+def _attention_tensors(tensors: dict[str, Any], q: Tensor) -> list[Tensor]:
     """Checks the tensors of an attention, makes those of lists, and lists them."""
     for name, value in tensors.items():
         if name not in _NAMES:
             raise TypeError(f"attention() has no argument {name!r}")
-        tensors[name] = _positions(value) if name.endswith("positions") else _tensor(value)
+        tensors[name] = _positions(value, q) if name.endswith("positions") else _tensor(value, q)
     return [value for value in tensors.values() if value is not None]
 
 
@@ -566,6 +694,10 @@ class Encoding(nn.Module):
     def rotate(self, x: Tensor, positions: Any = None, **options: Any) -> Tensor:
         """Queries or keys rotated by their positions."""
         return rotate(x, self, positions, **options)
+
+    def rotate_qk(self, q: Tensor, k: Tensor, positions: Any = None, **options: Any) -> tuple[Tensor, Tensor]:
+        """Queries and keys of the same tokens, rotated in one call."""
+        return rotate_qk(q, k, self, positions, **options)
 
     def embed(self, x: Tensor, positions: Any = None, *, start: int = 0) -> Tensor:
         """x with the codes of its positions."""

@@ -370,3 +370,39 @@ def test_autograd_sees_that_a_saved_tensor_was_overwritten() -> None:
     e.rotate(x, out=y)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         product.backward()
+
+
+# ---------------------------------------------------------------- what a call on a GPU adds, without one
+
+DEVICE_CALLS = {
+    "nothing": {},
+    "causal": {"causal": True},
+    "lengths": {"k_lengths": torch.tensor([9, 4], dtype=torch.int32)},
+    "lengths, causal": {"k_lengths": torch.tensor([9, 4]), "causal": True},
+    "lengths, left": {"k_lengths": torch.tensor([9, 4]), "padding": "left", "causal": True},
+    "lengths and a first key": {"k_lengths": torch.tensor([9, 4]), "k_positions": torch.tensor(3)},
+    "positions": {"q_positions": torch.arange(5) * 3, "k_positions": torch.arange(9) + 7},
+    "positions of queries": {"q_positions": torch.arange(5) * 30},
+    "positions of keys": {"k_positions": torch.arange(9).flip(0) - 40, "q_positions": torch.tensor(6)},
+    "heads first": {"k_lengths": torch.tensor([9, 4]), "layout": "bhtd"},
+}
+
+
+@pytest.mark.parametrize("name", DEVICE_CALLS)
+def test_what_a_device_is_told_means_the_same_and_bounds_distances(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_current_stream_capturing", lambda: False)
+    e = posenc.Encoding("alibi", heads=2, head_dim=8)
+    options = DEVICE_CALLS[name]
+    q, k, v = tensors((2, 5, 2, 8), (2, 9, 2, 8), (2, 9, 2, 8))
+    if options.get("layout") == "bhtd":
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+    plain = dict.fromkeys(pt._NAMES) | {"causal": False, "align": "end", "padding": "right", "layout": "bthd"} | options
+    told = dict(plain)
+    pt._for_device(e, q, k, told)
+    assert told["k_lengths"] is None or told["k_lengths"].dtype == torch.int64
+    reach = [told.pop(name, None) for name in ("behind", "ahead")]
+    assert torch.equal(e.attention(q, k, v, **told), e.attention(q, k, v, **plain))
+    if None not in reach:  # else the C module knows them
+        seen = e.scores(torch.zeros_like(q), k, **plain)[:, 1]
+        away = -(2.0**8) * seen[seen.isfinite()]  # the second slope is 2^-8
+        assert away.max() <= reach[0] and -away.min() <= reach[1]
