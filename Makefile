@@ -46,6 +46,10 @@ fuzz:                       # the long run, with clang: make fuzz RUNS=1000000 T
 bench:                      # posenc beside limits and peers: make bench QUICK=1 ONLY=rotate THREADS=2 GGML=folder ARGS=--json
 	@QUICK="$(QUICK)" ONLY="$(ONLY)" THREADS="$(THREADS)" GGML="$(GGML)" JOBS="$(JOBS)" scripts/bench.sh $(ARGS)
 
+PYTHON ?= python3
+bench-gpu:                  # posenc on a GPU beside its peers; PYTHON has torch and posenc: make bench-gpu ARGS="--json gpu.json"
+	@$(PYTHON) bench/gpu.py $(ARGS)
+
 bench-docs:                 # the same, into docs/performance.md
 	@$(MAKE) -s bench ARGS=--docs
 
@@ -74,5 +78,5 @@ configure:
 	@scripts/setup.sh --check build
 	@cmake -S . -B build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
 
-.PHONY: all run quick test test-all wheel test-python conformance golden check fuzz bench bench-docs install docs page claims screens clean setup-run configure
+.PHONY: all run quick test test-all wheel test-python conformance golden check fuzz bench bench-gpu bench-docs install docs page claims screens clean setup-run configure
 .NOTPARALLEL:
