@@ -70,11 +70,11 @@ pe_view attend_take_like(attend_memory *m, pe_view v)
 void attend_lay(const attend_call *c, attend_memory *m, attend_inputs *in)
 {
     *in = (attend_inputs){ .q = c->a.q, .k = c->a.k, .v = c->a.v };
-    if (c->turns_q)
+    if (c->rotates_q)
         in->q = attend_take_like(m, c->a.q);
-    if (c->turns_k)
+    if (c->rotates_k)
         in->k = attend_take_like(m, c->a.k);
-    if (c->turns_v)
+    if (c->rotates_v)
         in->v = attend_take_like(m, c->a.v);
     in->bias = attend_take(m, (int64_t)bias_work(c->plan), 1);
     bias_lay(c->plan, in->bias, in->piece);
@@ -92,16 +92,16 @@ static bool same_positions(pe_positions a, pe_positions b)
 static pe_status rotate_inputs(const attend_call *c, const attend_inputs *in, void *stream, pe_error *err)
 {
     const pe_attention *a = &c->a;
-    bool both = c->turns_q && c->turns_k && same_positions(a->q_at, a->k_at);
+    bool both = c->rotates_q && c->rotates_k && same_positions(a->q_at, a->k_at);
     if (both) {
         pe_rotation r = PE_MAKE(pe_rotation, .q = a->q, .k = a->k, .q_out = in->q, .k_out = in->k, .at = a->q_at);
         TRY(pe_cuda_rotate_qk(c->plan, &r, NULL, stream, err));
     }
-    if (c->turns_q && !both)
+    if (c->rotates_q && !both)
         TRY(pe_cuda_rotate(c->plan, PE_QUERY, in->q, a->q, a->q_at, NULL, stream, err));
-    if (c->turns_k && !both)
+    if (c->rotates_k && !both)
         TRY(pe_cuda_rotate(c->plan, PE_KEY, in->k, a->k, a->k_at, NULL, stream, err));
-    if (c->turns_v)
+    if (c->rotates_v)
         TRY(pe_cuda_rotate(c->plan, PE_VALUE, in->v, a->v, a->k_at, NULL, stream, err));
     return PE_OK;
 }
@@ -414,7 +414,7 @@ static pe_status forward_run(forward *f, void *stream, pe_error *err)
         TRY(cuda_launch(gpu, &first.k, first.g, stream, &f->mapped, err));
     }
     TRY(cuda_launch(gpu, &rest.k, rest.g, stream, &args, err));
-    if (f->c.turns_out)
+    if (f->c.rotates_out)
         TRY(pe_cuda_rotate(f->c.plan, PE_OUTPUT, f->c.a.out, f->c.a.out, f->c.a.q_at, NULL, stream, err));
     return cuda_pass(err);
 }

@@ -16,8 +16,8 @@ typedef struct attend_call {
     pe_run run;
     double scale;
     int64_t sequences;
-    bool turns_q, turns_k, turns_v, turns_out; /* what is rotated here */
-    bool by_position;                          /* the mask compares positions of each pair, not indices */
+    bool rotates_q, rotates_k, rotates_v, rotates_out; /* what is rotated here */
+    bool by_position;                                  /* the mask compares positions of each pair, not indices */
 } attend_call;
 
 pe_status attend_open(attend_call *c, const pe_cuda_plan *plan, const pe_attention *a, const pe_run *run,

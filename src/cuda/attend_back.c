@@ -60,7 +60,7 @@ typedef struct backward {
 static pe_status check_lacks(const backward *b, pe_error *err)
 {
     const pe_attention_grad *g = &b->g;
-    bool rotates = b->c.turns_q || b->c.turns_k || b->c.turns_v;
+    bool rotates = b->c.rotates_q || b->c.rotates_k || b->c.rotates_v;
     const struct {
         bool is;
         const char *what;
@@ -155,7 +155,7 @@ static void backward_lay(backward *b, attend_memory *m)
 {
     const pe_attention *a = &b->c.a;
     attend_lay(&b->c, m, &b->in);
-    b->dout = b->c.turns_out ? attend_take_like(m, b->g.dout) : b->g.dout;
+    b->dout = b->c.rotates_out ? attend_take_like(m, b->g.dout) : b->g.dout;
     b->rows = attend_take(m, a->q.batch * a->q.tokens * a->q.heads, 2 * sizeof(float));
     b->hopper = hopper_takes(b);
     b->redo_q = b->hopper ? attend_take(m, 1 + attend_tiles(&b->c, HOPPER_M), sizeof(int32_t)) : 0;
@@ -329,15 +329,15 @@ static pe_status rotate_gradients(const backward *b, void *stream, pe_error *err
 {
     const pe_attention_grad *g = &b->g;
     const struct {
-        bool turns;
+        bool rotates;
         pe_side side;
         pe_view v;
         pe_positions at;
-    } all[] = { { b->c.turns_q, PE_QUERY, g->dq, b->c.a.q_at },
-                { b->c.turns_k, PE_KEY, g->dk, b->c.a.k_at },
-                { b->c.turns_v, PE_VALUE, g->dv, b->c.a.k_at } };
+    } all[] = { { b->c.rotates_q, PE_QUERY, g->dq, b->c.a.q_at },
+                { b->c.rotates_k, PE_KEY, g->dk, b->c.a.k_at },
+                { b->c.rotates_v, PE_VALUE, g->dv, b->c.a.k_at } };
     for (int i = 0; i < 3; i++)
-        if (all[i].turns && all[i].v.data)
+        if (all[i].rotates && all[i].v.data)
             TRY(pe_cuda_rotate_back(b->c.plan, all[i].side, all[i].v, all[i].v, all[i].at, NULL, stream, err));
     return PE_OK;
 }
@@ -375,7 +375,7 @@ pe_status pe_cuda_attention_backward(const pe_cuda_plan *plan, const pe_attentio
     backward_lay(&b, &m);
     make_maps(&b);
     TRY(attend_fill(&b.c, &b.in, stream, err));
-    if (b.c.turns_out)
+    if (b.c.rotates_out)
         TRY(pe_cuda_rotate_back(plan, PE_OUTPUT, b.dout, b.g.dout, b.c.a.q_at, NULL, stream, err));
     TRY(clear_work(&b, stream, err));
     TRY(run_rows(&b, stream, err));

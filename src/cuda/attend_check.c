@@ -327,13 +327,13 @@ static pe_status check_numbers(const attend_call *c, pe_error *err)
 
 /* ------------------------------------------------ the whole */
 
-static void set_turns(attend_call *c)
+static void set_rotated(attend_call *c)
 {
     const struct rotation_data *d = c->plan->rotation;
-    c->turns_q = d != NULL;
-    c->turns_k = d && !c->a.rotated;
-    c->turns_v = d && d->rotates_value && !c->a.rotated;
-    c->turns_out = d && d->rotates_output;
+    c->rotates_q = d != NULL;
+    c->rotates_k = d && !c->a.rotated;
+    c->rotates_v = d && d->rotates_value && !c->a.rotated;
+    c->rotates_out = d && d->rotates_output;
 }
 
 pe_status attend_open(attend_call *c, const pe_cuda_plan *plan, const pe_attention *a, const pe_run *run, pe_error *err)
@@ -355,7 +355,7 @@ pe_status attend_open(attend_call *c, const pe_cuda_plan *plan, const pe_attenti
     TRY(check_mask(c, err));
     TRY(check_distances(c, err));
     TRY(check_numbers(c, err));
-    set_turns(c);
+    set_rotated(c);
     return PE_OK;
 }
 

@@ -8,7 +8,8 @@
  * so that a pair of floats begins at an even place whatever its distance. The products are added to it. A block
  * computes several tiles of queries, so that the copies of the next run while the last is written; it takes the next
  * one from a counter, the first number of `redo`, whose others are flags of tiles that attend_simt computes again. */
-#define GROUPS (BM / 64)
+#define GROUPS 2 /* computing warpgroups */
+static_assert(BM == 64 * GROUPS, "each has 64 queries");
 #define STAGES ATTEND_STAGES
 typedef struct shared_tiles {
     unsigned short q[BM * D], k[STAGES][BN * D], v[STAGES][BN * DV];
@@ -103,9 +104,9 @@ static void weigh(const attend_args &a, const task &t, const workplace &w, float
             if (bias_near(e))
                 near[e] = slice_pairs(a, t, w.m->slice[stage][slot++], w.row, e, kt);
     if (PLACES) {
-        turn_wait(3 + w.group, 128); /* all have read those of the last tile */
+        group_meet(3 + w.group, 128); /* all have read those of the last tile */
         places_fill(a, p, w.m->places[w.group], kt, threadIdx.x % 128, 128);
-        turn_wait(3 + w.group, 128);
+        group_meet(3 + w.group, 128);
     }
     finish_products<NT>(a, p, s, w.i, kt * BN + threadIdx.x % 4 * 2, w.m->places[w.group]);
     finish_scores<NT>(a, p, s, w.i, kt * BN + threadIdx.x % 4 * 2, hides, near, w.m->places[w.group]);
@@ -136,11 +137,9 @@ static void compute_tile(const attend_args &a, const task &t, workplace &w, int 
     barrier_wait(&m->q_full, queries % 2);
     barrier_wait(&m->k_full[met % STAGES], met / STAGES % 2);
     start_scores(a, t, m->slice[met % STAGES], s, w.row, tile_at(tiles, 0));
-    if (GROUPS == 2)
-        turn_wait(1 + w.group, 256);
+    group_meet(1 + w.group, 256);
     begin_products<D>(s, m->q + w.group * 64 * 64, m->k[met % STAGES], near_first());
-    if (GROUPS == 2)
-        turn_give(2 - w.group, 256);
+    group_signal(2 - w.group, 256);
     products_wait<0>();
     hold(s);
     weigh(a, t, w, s, st, rescale, odd, 0, met);
@@ -151,12 +150,10 @@ static void compute_tile(const attend_args &a, const task &t, workplace &w, int 
         barrier_wait(&m->k_full[stage], met / STAGES % 2);
         start_scores(a, t, m->slice[stage], s, w.row, tile_at(tiles, n));
         barrier_wait(&m->v_full[last], (met - 1) / STAGES % 2);
-        if (GROUPS == 2)
-            turn_wait(1 + w.group, 256);
+        group_meet(1 + w.group, 256);
         begin_products<D>(s, m->q + w.group * 64 * 64, m->k[stage], near_first());
         begin_sums<DV>(o, weights, m->v[last]);
-        if (GROUPS == 2)
-            turn_give(2 - w.group, 256);
+        group_signal(2 - w.group, 256);
         products_wait<1>();
         hold(s);
         weigh(a, t, w, s, st, rescale, odd, n, met);
@@ -201,8 +198,8 @@ static void compute_tiles(const attend_args &a, shared_tiles *m)
 {
     int group = threadIdx.x / 128 - 1, met = 0, queries = 0;
     workplace w = { m, group, group * 64 + (int)(threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4), { 0, 0 } };
-    if (GROUPS == 2 && group == 1) /* the first warpgroup begins */
-        turn_give(1, 256);
+    if (group == 1) /* the first warpgroup begins */
+        group_signal(1, 256);
     for (int round = 0;; round++) {
         barrier_wait(&m->task_full[round % 2], round / 2 % 2);
         const task &t = m->next[round % 2];
@@ -216,8 +213,8 @@ static void compute_tiles(const attend_args &a, shared_tiles *m)
         }
         release(&m->task_empty[round % 2]);
     }
-    if (GROUPS == 2 && group == 0) /* the other's last turn has nobody to wait for it */
-        turn_wait(1, 256);
+    if (group == 0) /* the other's last signal has nobody else to wait for it */
+        group_meet(1, 256);
 }
 
 extern "C" __global__ void __launch_bounds__(128 * (GROUPS + 1), 1)
@@ -243,11 +240,11 @@ extern "C" __global__ void __launch_bounds__(128 * (GROUPS + 1), 1)
     }
     __syncthreads();
     if (threadIdx.x < 128) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(GROUPS == 2 ? 56 : 32));
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
         if (threadIdx.x == 0)
             copy_tiles(x, m);
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(GROUPS == 2 ? 224 : 160));
+        asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
         compute_tiles(x.a, m);
     }
 }

@@ -41,11 +41,11 @@ static void copy_bytes(void *to, const void *from, int bytes, uint64_t *b)
                  "l"(from), "r"(bytes), "r"(shared_address(b))
                  : "memory");
 }
-static void turn_wait(int id, int threads)
+static void group_meet(int id, int threads)
 {
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
-static void turn_give(int id, int threads)
+static void group_signal(int id, int threads)
 {
     asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
