@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * labels: core; tier: quick; cost: 1 s; needs: cuda threads
  *
- * The GPU library without a GPU, with a driver and a compiler that keep count (fake_cuda.c, fake_nvrtc.c): every failure is
- * a status and a sentence and leaves nothing behind; kernels are compiled once; the cache survives what befalls files. */
+ * The GPU library without a GPU, with a driver and a compiler that keep count (gpu/fake_cuda.c, gpu/fake_nvrtc.c): every
+ * failure is a status and a sentence and leaves nothing behind; kernels are compiled once; the cache survives what befalls
+ * files. */
 #define _DEFAULT_SOURCE /* mkdtemp, setenv, utimes */
 #include <pthread.h>
 #include <sys/stat.h>
@@ -10,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "cuda/bundle.h"
-#include "cuda_case.h"
+#include "gpu/fake_case.h"
 
 enum { THREADS = 8, PROCESSES = 6, HEAD = 64, CODE = 400 };
 

@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * labels: gpu; tier: test; cost: 90 s; needs: cuda threads; sanitize: no
  *
- * Attention on a GPU against the definition (cuda_attention_case.h). */
-#include "cuda_attention_case.h"
-
-static void case_ready(void)
-{
-    if (!gpu && pe_cuda_new(&gpu, NULL, &err))
-        test_skip(err.text);
-    if (!arena.host)
-        arena_open();
-}
+ * Attention on a GPU against the definition (gpu/attend_case.h). */
+#define _POSIX_C_SOURCE 200809L /* mkstemp */
+#include "gpu/attend_case.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * labels: core; tier: quick; cost: 1 s; needs: cuda threads
  *
- * Attention of the GPU library, its side on the host, with a driver that only keeps count (fake_cuda.c): what it
+ * Attention of the GPU library, its side on the host, with a driver that only keeps count (gpu/fake_cuda.c): what it
  * refuses and how, how much work memory it asks for, which kernels it launches. */
 #define _DEFAULT_SOURCE /* mkdtemp */
-#include "cuda_case.h"
+#include "gpu/fake_case.h"
 
 enum { B = 2, T = 300, H = 4, G = 2, D = 64 };
 

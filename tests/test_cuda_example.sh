@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # labels: gpu; tier: test; cost: 3 s; needs: compiler; sanitize: no
-# examples/cuda_attention.c compiles; it runs with kernels on the CPU (emulated_cuda.c), and on a GPU where there is one.
+# examples/cuda_attention.c compiles; it runs with kernels on the CPU (gpu/emulated_cuda.c), and on a GPU where there is
+# one.
 set -uo pipefail
 . tests/lib.sh
 

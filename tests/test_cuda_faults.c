@@ -5,7 +5,7 @@
  * write, close and rename. */
 #define _DEFAULT_SOURCE /* mkdtemp */
 #include "faults.h"
-#include "cuda_case.h"
+#include "gpu/fake_case.h"
 
 /* Without memory for it the compiler's log is empty and a file of the cache is not read; all else is told. */
 TEST(each_allocation_fails_once_and_nothing_leaks)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls with arrays on a CUDA device, without one: what reaches a driver that keeps count (tests/fake_cuda.c).
+"""Calls with arrays on a CUDA device, without one: what reaches a driver that keeps count (tests/gpu/fake_cuda.c).
 
 Device memory is memory of the host there, and kernels do nothing. Results are tested by test_torch_cuda.py, on a GPU.
 """
@@ -105,7 +105,16 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         pytest.skip("needs a C compiler, cc, for the driver that keeps count")
     folder = tmp_path_factory.mktemp("cuda")
     for source, name in (("fake_cuda.c", "libcuda.so.1"), ("fake_nvrtc.c", "libnvrtc.so")):
-        command = [compiler, "-shared", "-fPIC", "-pthread", str(ROOT / "tests" / source), "-o", str(folder / name)]
+        command = [
+            compiler,
+            "-shared",
+            "-fPIC",
+            "-pthread",
+            f"-I{ROOT / 'tests'}",
+            str(ROOT / "tests" / "gpu" / source),
+            "-o",
+            str(folder / name),
+        ]
         subprocess.run(command, check=True)
     return {
         "LD_LIBRARY_PATH": first_in_path(folder),

@@ -6,7 +6,7 @@ set -uo pipefail
 build=${1:-build-gpu}
 cmake -S . -B "$build" -DPOSENC_TESTS=ON -DPOSENC_PORTABLE_TESTS=ON --log-level=WARNING >/dev/null &&
   cmake --build "$build" -j "$(nproc)" --target posenc_static posenc_cuda_static emulated_cuda test_cuda_attention \
-    test_cuda_bias_gpu >"$build/log" 2>&1 || { tail -20 "$build/log"; exit 1; }
+    test_cuda_bias test_cuda_rotate >"$build/log" 2>&1 || { tail -20 "$build/log"; exit 1; }
 if [ -z "${POSENC_NVRTC:-}" ]; then
   POSENC_NVRTC=$(ls -d /usr/local/cuda*/lib64/libnvrtc.so.1? \
     /opt/*/.venv/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.1? /usr/lib/python3*/*-packages/nvidia/*/lib/libnvrtc.so.1? 2>/dev/null | head -1)
@@ -26,12 +26,16 @@ one() {
 }
 export -f one
 {
-  sed -n 's/^TEST(\(.*\))$/test_cuda_attention \1/p' tests/cuda_attention_case.h
-  sed -n 's/^TEST(\(.*\))$/test_cuda_bias_gpu \1/p' tests/bias_case.h
+  sed -n 's/^TEST(\(.*\))$/test_cuda_attention \1/p' tests/gpu/attend_case.h
+  sed -n 's/^TEST(\(.*\))$/test_cuda_bias \1/p' tests/gpu/bias_case.h
+  sed -n 's/^TEST(\(.*\))$/test_cuda_rotate \1/p' tests/gpu/rotate_case.h
 } | xargs -P 8 -L 1 bash -c 'one "$0" "$1"' | tee "$work/all"
-for script in tests/test_cuda_rotate_gpu.sh tests/test_cuda_example.sh; do
-  bash "$script" || echo "FAILED $script"
-done | tee -a "$work/all"
+{
+  bash tests/test_cuda_example.sh || echo "FAILED tests/test_cuda_example.sh"
+  for name in bias rotate; do # alone on the GPU
+    "$build/tests/test_cuda_$name" costs_are_printed || echo "FAILED costs of $name"
+  done
+} | tee -a "$work/all"
 count() { grep -c "^$1" "$work/all"; }
 echo "$(count ok) claims hold, $(count FAILED) failed, $(count SKIP) skipped"
 ! grep -q '^FAILED' "$work/all"

@@ -2,7 +2,7 @@
  *
  * A compiler whose code is a text that says what it was made of (fake_cuda.h). */
 #define _DEFAULT_SOURCE /* usleep */
-#include "fake_cuda.h"
+#include "gpu/fake_cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A driver without a device (fake_cuda.h). Device memory is memory of the host. */
-#include "fake_cuda.h"
+#include "gpu/fake_cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>

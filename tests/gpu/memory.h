@@ -1,17 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * Device memory for tests (needs: cuda): a block on the host and one on the device, with the same things at the same
- * places. Whatever no test has written is 0xFF, a NaN of every type, so that a read or a write beside an array shows.
- * Include it after test.h; the program sets `gpu`. */
-#ifndef TESTS_CUDA_MEMORY_H
-#define TESTS_CUDA_MEMORY_H
+ * A device and its memory for tests (needs: cuda): a GPU, or where the program defines EMULATED the driver and compiler
+ * of emulated_cuda.c. A block on the host and one on the device have the same things at the same places. Whatever no
+ * test has written is 0xFF, a NaN of every type, so that a read or a write beside an array shows. Include it after
+ * test.h. */
+#ifndef TESTS_GPU_MEMORY_H
+#define TESTS_GPU_MEMORY_H
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include "cuda/driver.h"
 
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if __has_feature(memory_sanitizer) || __has_feature(thread_sanitizer) || defined __SANITIZE_THREAD__
+enum { WRITES_UNSEEN = true };
+#else
+enum { WRITES_UNSEEN = false };
+#endif
+
 enum { ARENA_ROOM = 64 << 20, ARENA_GAP = 256 };
 
+#ifdef EMULATED /* a thinner walk where each specialisation takes time to compile; none uses the matrix units */
+static const bool emulated = true;
+#else
+static const bool emulated = false;
+#endif
 static pe_cuda *gpu;
 static struct {
     char *host, *after; /* before a call, and after it */
@@ -75,12 +91,52 @@ static inline void arena_open(void)
     arena_reset();
 }
 
-static inline void arena_close(void)
+/* Why kernels cannot be C++ here; NULL: they can. */
+static inline const char *emulation_lacks(void)
 {
+    char command[1000], path[] = "/tmp/posenc-probe-XXXXXX";
+    const char *compiler = getenv("CXX");
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    close(file);
+    snprintf(
+        command, sizeof command,
+        "printf '#include <ucontext.h>\\nvoid *x = (void *)makecontext;' | %s -shared -fPIC -o %s -x c++ - 2>/dev/null",
+        compiler ? compiler : "c++", path);
+    void *library = system(command) ? NULL : dlopen(path, RTLD_NOW);
+    remove(path);
+    if (library)
+        dlclose(library);
+    return WRITES_UNSEEN ? "the sanitizer of this build does not see what kernels as C++ write"
+           : !library    ? "there is no C++ compiler (CXX or c++) whose libraries this program can load"
+                         : NULL;
+}
+
+/* Opens the device and the arena, once; or skips the test. */
+static inline void case_ready(void)
+{
+    char path[1000];
+    const char *build = getenv("POSENC_BUILD"), *lacks = emulated && !gpu ? emulation_lacks() : NULL;
+    snprintf(path, sizeof path, "%s/tests/libemulated_cuda.so", build ? build : "build");
+    if (lacks)
+        test_skip(lacks);
+    if (!gpu && emulated)
+        assert_ok(pe_cuda_new(&gpu, &PE_MAKE(pe_cuda_options, .cache = "", .driver = path, .compiler = path), &err));
+    else if (!gpu && pe_cuda_new(&gpu, NULL, &err))
+        test_skip(err.text);
+    if (!arena.host)
+        arena_open();
+}
+
+AROUND(after_all)
+{
+    if (!gpu)
+        return;
     cuda_release(gpu, arena.device);
     cuda_release(gpu, arena.work);
     free(arena.host);
     free(arena.after);
+    pe_cuda_free(gpu);
 }
 
 /* Zeros, with a gap before and after. */

@@ -2,8 +2,8 @@
  *
  * What a test sees and sets of the fake driver and the fake compiler: shared libraries with CUDA's functions that keep
  * count and fail when told. */
-#ifndef TESTS_FAKE_CUDA_H
-#define TESTS_FAKE_CUDA_H
+#ifndef TESTS_GPU_FAKE_CUDA_H
+#define TESTS_GPU_FAKE_CUDA_H
 
 #include <pthread.h>
 #include <stddef.h>

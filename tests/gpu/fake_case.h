@@ -2,8 +2,8 @@
  *
  * A device for tests of src/cuda (needs: cuda): the fake driver and the fake compiler, and a cache folder, which is empty
  * when a test begins. When it ends, nothing of a device may be left. Include it last; it needs _DEFAULT_SOURCE. */
-#ifndef TESTS_CUDA_CASE_H
-#define TESTS_CUDA_CASE_H
+#ifndef TESTS_GPU_FAKE_CASE_H
+#define TESTS_GPU_FAKE_CASE_H
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 
 #include "cuda/cache.h"
 #include "cuda/driver.h"
-#include "fake_cuda.h"
+#include "gpu/fake_cuda.h"
 #include "test.h"
 
 static char driver_path[1000], compiler_path[1000], folder[] = "/tmp/posenc-cuda-XXXXXX", cache[100];

@@ -1,79 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rotation on a device has the bits of the CPU: the cases, for device_emulated.cpp and device_driver.c. Arrays lie in
- * one arena; the CPU works on the host's, the device on its copy, and every byte of both must be the same afterwards,
- * those outside the views too. Where the device has an exp of its own, encodings that decay are compared up to
- * rounding. */
-#include "gpu/device.h"
+ * Rotation on a device has the bits of the CPU: the cases of test_cuda_rotate (on a GPU) and of
+ * test_cuda_rotate_emulated (its kernel as C++). The CPU works on the arena of the host, the device on its own, and
+ * every byte of both must be the same afterwards, those outside the views too. Where the device has an exp of its own,
+ * encodings that decay are compared up to rounding. */
+#ifndef TESTS_GPU_ROTATE_CASE_H
+#define TESTS_GPU_ROTATE_CASE_H
+
 #include "base/num.h"
+#include "cuda/rotation.h"
 #include "test.h"
+#include "gpu/memory.h"
 
-#define ARENA (6 << 20)
-
-static pe_cuda *gpu;
-static unsigned char *host, *back;
-static char *device;
-static size_t used;
 static uint64_t seed = 16;
-
-AROUND(before_all)
-{
-    const char *why;
-    gpu = device_open(&why);
-    if (!gpu) {
-        printf("SKIP: %s\n0 passed, 0 failed, 1 skipped\n", why);
-        exit(77);
-    }
-    host = aligned_alloc(256, ARENA);
-    back = malloc(ARENA);
-    device = device_take(ARENA);
-    if (!host || !back || !device)
-        abort();
-}
-
-AROUND(after_all)
-{
-    free(host);
-    free(back);
-    device_give(device);
-    device_close(gpu);
-}
 
 /* ------------------------------------------------ the arena */
 
-/* Nothing in it; random bytes everywhere. */
-static void arena_clear(void)
-{
-    for (size_t i = 0; i < used; i += 8)
-        memcpy(host + i, &(uint64_t){ test_random(&seed) }, 8);
-    used = 256;
-}
-
+/* Random bytes, also around it: a NaN that is rotated by mistake would keep its bits. */
 static void *arena_room(int64_t bytes, int64_t past)
 {
-    unsigned char *p = host + used + past;
-    used += (size_t)(bytes + past + 1023) / 512 * 512;
-    if (used > ARENA)
-        abort();
-    for (unsigned char *at = p; at < p + bytes; at++)
+    unsigned char *p = arena_take(past + bytes, 1);
+    for (unsigned char *at = p; at < (unsigned char *)arena.host + arena.used; at++)
         *at = (unsigned char)test_random(&seed);
-    return p;
-}
-
-static void *on_device(const void *p)
-{
-    return p ? device + ((const unsigned char *)p - host) : NULL;
+    return p + past;
 }
 
 static pe_view view_there(pe_view v)
 {
-    v.data = on_device(v.data);
+    v.data = arena_there(v.data);
     return v;
 }
 
 static pe_positions positions_there(pe_positions p)
 {
-    p.data = on_device(p.data);
+    p.data = arena_there(p.data);
     return p;
 }
 
@@ -155,32 +115,36 @@ static bool decays; /* what is compared */
 
 static void arena_send(void)
 {
-    device_write(device, host, used);
+    device_write(arena.device, arena.host, arena.used);
 }
 
-static bool close_enough(size_t byte, pe_dtype type)
+static double arena_number(const char *from, size_t byte, pe_dtype type)
 {
-    int64_t i = (int64_t)(byte / pe_dtype_size(type));
-    double a = num_load(host, type, i), b = num_load(back, type, i), eps = type == PE_F32 ? 0x1p-20 : 0x1p-6;
-    return fabs(a - b) <= eps * (fabs(a) > 1 ? fabs(a) : 1);
+    return num_load(from, type, (int64_t)(byte / pe_dtype_size(type)));
+}
+
+static bool close_enough(double a, double b, pe_dtype type)
+{
+    return fabs(a - b) <= (type == PE_F32 ? 0x1p-20 : 0x1p-6) * (fabs(a) > 1 ? fabs(a) : 1);
 }
 
 static void arena_compare(const char *what, pe_dtype type)
 {
-    device_read(back, device, used);
-    if (!memcmp(host, back, used))
+    device_read(arena.after, arena.device, arena.used);
+    if (!memcmp(arena.host, arena.after, arena.used))
         return;
-    for (size_t i = 0; i < used; i++)
-        if (host[i] != back[i] && !(decays && !device_has_libm() && close_enough(i, type)))
-            fail_msg(
-                "%s: byte %zu of the arena is %02x on the CPU and %02x on the device (as a number of its type %g, %g)",
-                what, i, host[i], back[i], num_load(host, type, (int64_t)(i / pe_dtype_size(type))),
-                num_load(back, type, (int64_t)(i / pe_dtype_size(type))));
+    for (size_t i = 0; i < arena.used; i++) {
+        double a = arena_number(arena.host, i, type), b = arena_number(arena.after, i, type);
+        if (arena.host[i] != arena.after[i] && !(decays && !emulated && close_enough(a, b, type)))
+            fail_msg("%s: byte %zu of the arena is %02x on the CPU and %02x on the device (numbers: %g, %g)", what, i,
+                     (unsigned char)arena.host[i], (unsigned char)arena.after[i], a, b);
+    }
 }
 
 static pe_cuda_plan *plan_of(const pe_encoding *e)
 {
     pe_cuda_plan *plan;
+    case_ready();
     assert_ok(pe_cuda_plan_new(&plan, gpu, e, 64, 64, &err));
     return plan;
 }
@@ -211,7 +175,7 @@ static void same_rotation(const pe_encoding *e, const pe_cuda_plan *plan, const 
 {
     int64_t dim = pe_encoding_shape(e).head_dim;
     char what[400];
-    arena_clear();
+    arena_reset();
     pe_positions at = positions_take(c->at, c->batch, c->tokens, pe_encoding_axes(e), farthest(e, c->most));
     pe_view x = view_take(c->from, &c->x, c->batch, c->tokens, c->heads, dim);
     pe_view y = c->in_place ? x : view_take(c->to, &c->y, c->batch, c->tokens, c->heads, dim);
@@ -284,29 +248,76 @@ TEST(rotation_has_the_bits_of_the_cpu_for_every_example)
     each_spec(turn_every_way, more, COUNT(more));
 }
 
+static const char *const angles[] = { "rope", "rope:theta=500000,axes=2,split=axial",
+                                      "rope:theta=100,axes=2,split=axial,coords=normalised,extent=15/8" };
+
+/* Near and far, whole and not. */
+static double angle_position(int n)
+{
+    double x = (n % 3 == 0 ? (double)PE_POSITION_MAX : n % 3 == 1 ? 1000 : 4) * test_uniform(&seed);
+    return n % 2 ? x : rint(x);
+}
+
+typedef void angle_function(const rotate_pair *pair, double at, double *out);
+
+/* cos and sin of a pair as the kernel makes them, before they are sized and rounded. */
+static angle_function *angle_of(const char *spec)
+{
+    void **address = dlsym(gpu->driver.library, "emulated_angle");
+    angle_function *angle = NULL;
+    turn_every_way(spec); /* loads it */
+    assert_true(address && *address);
+    memcpy(&angle, address, sizeof angle);
+    return angle;
+}
+
 /* In float32 a fault below 2^-24 would rarely be seen. */
 TEST(angles_have_the_bits_of_the_cpu_in_float64)
 {
-    static const char *const specs[] = { "rope", "rope:theta=500000,axes=2,split=axial",
-                                         "rope:theta=100,axes=2,split=axial,coords=normalised,extent=15/8" };
-    for (int i = 0; i < COUNT(specs); i++) {
-        pe_encoding *e = encoding_of(specs[i], (pe_shape){ .heads = 1, .head_dim = 64 });
+    case_ready();
+    if (!emulated)
+        test_skip("a GPU does not tell its angles in float64");
+    for (int i = 0; i < COUNT(angles); i++) {
+        pe_encoding *e = encoding_of(angles[i], (pe_shape){ .heads = 1, .head_dim = 64 });
+        angle_function *angle = angle_of(angles[i]);
         pe_cuda_plan *plan = plan_of(e);
+        const rotate_pair *pairs = (const void *)(uintptr_t)plan->rotation->pair;
         double at[2], c[32], s[32], there[2];
         for (int n = 0; n < 4000; n++) {
-            double most = n % 3 == 0 ? (double)PE_POSITION_MAX : n % 3 == 1 ? 1000 : 4;
             for (int axis = 0; axis < 2; axis++)
-                at[axis] = n % 2 ? most * test_uniform(&seed) : rint(most * test_uniform(&seed));
+                at[axis] = angle_position(n);
             assert_ok(pe_rotate_table(e, PE_KEY, pe_view_of(c, PE_F64, 1, 1, 1, 32), pe_view_of(s, PE_F64, 1, 1, 1, 32),
                                       pe_positions_of(at, PE_F64, 1, 1, pe_encoding_axes(e)), NULL, &err));
             for (int p = 0; p < 32; p++) {
-                if (!device_angle(plan, p, at, &there[0], &there[1]))
-                    test_skip("this device does not tell its angles in float64");
+                angle(&pairs[p], at[pairs[p].axis], there);
                 if (memcmp(&there[0], &c[p], 8) || memcmp(&there[1], &s[p], 8))
-                    fail_msg("%s: pair %d at %.17g %.17g: %a %a, on the CPU %a %a", specs[i], p, at[0], at[1], there[0],
-                             there[1], c[p], s[p]);
+                    fail_msg("%s: pair %d at %.17g %.17g: %a %a, on the CPU %a %a", angles[i], p, at[0], at[1],
+                             there[0], there[1], c[p], s[p]);
             }
         }
+        pe_cuda_plan_free(plan);
+    }
+}
+
+/* (1, 0) becomes cos and sin. */
+TEST(angles_have_the_bits_of_the_cpu_at_many_positions)
+{
+    enum { MANY = 4000 };
+    for (int i = 0; i < COUNT(angles); i++) {
+        pe_encoding *e = encoding_of(angles[i], (pe_shape){ .heads = 1, .head_dim = 64 });
+        pe_cuda_plan *plan = plan_of(e);
+        arena_reset();
+        double *at = arena_room(MANY * 2 * 8, 0);
+        for (int n = 0; n < MANY * 2; n++)
+            at[n] = angle_position(n / 2);
+        pe_view v = view_take(PE_F32, &plain, 1, MANY, 1, 64);
+        for (int n = 0; n < MANY * 64; n++)
+            ((float *)v.data)[n] = n % 64 < 32;
+        pe_positions p = pe_positions_of(at, PE_F64, 1, MANY, pe_encoding_axes(e));
+        arena_send();
+        assert_ok(pe_rotate(e, PE_KEY, v, v, p, NULL, &err));
+        assert_ok(pe_cuda_rotate(plan, PE_KEY, view_there(v), view_there(v), positions_there(p), NULL, NULL, &err));
+        arena_compare(angles[i], PE_F32);
         pe_cuda_plan_free(plan);
     }
 }
@@ -383,7 +394,7 @@ TEST(an_encoding_that_does_not_rotate_copies)
     pe_encoding *e = encoding_of("alibi", (pe_shape){ .heads = 4, .head_dim = 20 });
     pe_cuda_plan *plan = plan_of(e);
     for (int n = 0; n < 9; n++) {
-        arena_clear();
+        arena_reset();
         pe_positions at = pe_positions_run(2, 3, 0);
         pe_view x = view_take((pe_dtype)(n % 3), &plain, 2, 3, 4, 1 + 7 * n),
                 y = view_take((pe_dtype)(n / 3), &plain, 2, 3, 4, 1 + 7 * n);
@@ -399,7 +410,7 @@ TEST(an_encoding_that_does_not_rotate_copies)
 
 static pe_table table_there(pe_table t)
 {
-    return (pe_table){ view_there(t.cosine), view_there(t.sine), on_device(t.row) };
+    return (pe_table){ view_there(t.cosine), view_there(t.sine), arena_there(t.row) };
 }
 
 static pe_table table_take(const pe_encoding *e, pe_side side, pe_positions at, int64_t batch, bool rows)
@@ -432,15 +443,22 @@ static pe_rotation rotation_there(pe_rotation r)
     return r;
 }
 
+/* So far, where that is known. */
+static int launches(void)
+{
+    const int *count = dlsym(gpu->driver.library, "emulated_launches");
+    return count ? *count : 0;
+}
+
 /* tables: 0 none, 1 of q for both, 2 of each, 3 of each with rows. */
 static void same_qk(const pe_encoding *e, const pe_cuda_plan *plan, int n, int tables)
 {
     int64_t dim = pe_encoding_shape(e).head_dim, batch = 1 + n % 3, tokens = 1 + n % 5;
     pe_dtype type = (pe_dtype)(n % 3);
     bool in_place = n / 3 % 2, back_too = n / 6 % 2;
-    if (n % 11 == 10 && decays && !device_has_libm()) /* two types, which arena_compare does not tell apart */
+    if (n % 11 == 10 && decays && !emulated) /* two types, which arena_compare does not tell apart */
         return;
-    arena_clear();
+    arena_reset();
     pe_positions at =
         positions_take(tables == 0 ? (where)(n % 4) : WHOLE64, batch, tokens, pe_encoding_axes(e), farthest(e, 20000));
     pe_rotation r = PE_MAKE(pe_rotation, .at = at);
@@ -459,7 +477,7 @@ static void same_qk(const pe_encoding *e, const pe_cuda_plan *plan, int n, int t
     else if (tables == 1 && !r.q.data)
         r.k_table = table_take(e, PE_KEY, at, batch, false);
     arena_send();
-    int before = device_launches();
+    int before = launches();
     if (!back_too || tables) {
         assert_ok(pe_rotate_qk(e, &r, NULL, &err));
         pe_rotation there = rotation_there(r);
@@ -476,8 +494,8 @@ static void same_qk(const pe_encoding *e, const pe_cuda_plan *plan, int n, int t
     char what[300];
     snprintf(what, sizeof what, "%.200s: qk %d, tables %d", pe_encoding_spec(e), n, tables);
     arena_compare(what, type);
-    if (before >= 0 && n % 11 != 10)
-        assert_int_equal(device_launches() - before, 1);
+    if (emulated && n % 11 != 10)
+        assert_int_equal(launches() - before, 1);
 }
 
 static void rotate_both(const char *spec)
@@ -511,7 +529,7 @@ TEST(q_and_k_of_one_fused_block_rotate_in_place)
     pe_cuda_plan *plan = plan_of(e);
     decays = false;
     for (pe_dtype type = PE_F32; type <= PE_BF16; type++) {
-        arena_clear();
+        arena_reset();
         pe_view all = view_take(type, &plain, 2, 21, 12, 64), q = all, k = all;
         q.heads = 8;
         k.heads = 2;
@@ -541,14 +559,14 @@ static void same_shift(const pe_encoding *e, const pe_cuda_plan *plan, int n)
     int64_t dim = pe_encoding_shape(e).head_dim, tokens = 11, axes = pe_encoding_axes(e), most = farthest(e, 100000);
     pe_dtype type = (pe_dtype)(n % 3);
     bool paged = n / 3 % 2;
-    arena_clear();
+    arena_reset();
     pe_positions from = positions_take((where)(n % 4), 2, tokens, axes, most);
     pe_positions to = n % 5 == 4 ? from : positions_take((where)(n / 2 % 4), 2, tokens, axes, most);
     if (n % 5 == 3 && to.data && to.dtype == PE_I64 && from.data && from.dtype == PE_I64) /* some tokens stay */
         for (int64_t i = 0; i < 2 * (tokens + 1) * axes; i += 1 + i % 2)
             ((int64_t *)(uintptr_t)to.data)[i] = ((const int64_t *)from.data)[i];
     pe_view k = paged ? view_take(type, &plain, 9, 4, 3, dim) : view_take(type, &plain, 2, tokens, 3, dim);
-    pe_pages pages = pages_take(2, 3, 9), there = { on_device(pages.table), pages.columns };
+    pe_pages pages = pages_take(2, 3, 9), there = { arena_there(pages.table), pages.columns };
     arena_send();
     assert_ok(pe_cache_shift(e, k, paged ? &pages : NULL, from, to, NULL, &err));
     assert_ok(pe_cuda_cache_shift(plan, view_there(k), paged ? &there : NULL, positions_there(from),
@@ -599,13 +617,13 @@ TEST(a_cache_rebases_with_the_bits_of_the_cpu)
         pe_encoding *from = encoding_of(both[i][1], (pe_shape){ .heads = 4, .head_dim = 64 });
         pe_cuda_plan *to_plan = plan_of(to), *from_plan = plan_of(from);
         for (int n = 0; n < 12; n++) {
-            arena_clear();
+            arena_reset();
             int64_t most = farthest(from, farthest(to, 100000));
             decays = decays || strstr(both[i][0], "xpos");
             pe_positions at = positions_take((where)(n % 4), 2, 7, pe_encoding_axes(to), most);
             pe_view k = n / 3 % 2 ? view_take((pe_dtype)(n % 3), &plain, 7, 3, 5, 64)
                                   : view_take((pe_dtype)(n % 3), &(lie){ { 1, 2, 0 }, 0, 0, 0, 0 }, 2, 7, 5, 64);
-            pe_pages pages = pages_take(2, 3, 7), there = { on_device(pages.table), pages.columns };
+            pe_pages pages = pages_take(2, 3, 7), there = { arena_there(pages.table), pages.columns };
             arena_send();
             assert_ok(pe_cache_rebase(to, from, k, n / 3 % 2 ? &pages : NULL, at, NULL, &err));
             assert_ok(pe_cuda_cache_rebase(to_plan, from_plan, view_there(k), n / 3 % 2 ? &there : NULL,
@@ -621,12 +639,12 @@ TEST(pages_and_rows_that_do_not_exist_lead_nowhere)
 {
     pe_encoding *e = encoding_of("rope", (pe_shape){ .heads = 4, .head_dim = 64 });
     pe_cuda_plan *plan = plan_of(e);
-    arena_clear();
+    arena_reset();
     pe_view k = view_take(PE_F32, &plain, 2, 4, 3, 64);
     int32_t *table = arena_room(8, 0);
     table[0] = 2;
     table[1] = -1;
-    pe_pages there = { on_device(table), 2 };
+    pe_pages there = { arena_there(table), 2 };
     arena_send();
     assert_ok(pe_cuda_cache_shift(plan, view_there(k), &there, pe_positions_run(1, 8, 0), pe_positions_run(1, 8, 5),
                                   NULL, NULL, &err));
@@ -641,7 +659,7 @@ TEST(wrong_arguments_are_refused_as_on_the_cpu)
     pe_encoding *e = encoding_of("rope", (pe_shape){ .heads = 4, .head_dim = 64 });
     pe_cuda_plan *plan = plan_of(e);
     pe_positions at = pe_positions_run(2, 3, 0);
-    arena_clear();
+    arena_reset();
     pe_view x = view_there(view_take(PE_F16, &plain, 2, 3, 4, 64)),
             y = view_there(view_take(PE_F16, &plain, 2, 3, 4, 64)), w;
 #define REFUSED(status, words, change)                                                                                 \
@@ -681,7 +699,7 @@ TEST(what_a_device_cannot_rotate_is_refused_with_a_way_out)
     for (int i = 0; i < COUNT(cases); i++) {
         pe_encoding *e = encoding_of(cases[i].spec, (pe_shape){ .heads = 4, .head_dim = 64 });
         pe_cuda_plan *plan = plan_of(e);
-        arena_clear();
+        arena_reset();
         pe_view x = view_there(view_take(PE_F16, &plain, 2, 3, 4, 64));
         pe_positions at = pe_positions_run(2, 3, 0);
         assert_refused(pe_cuda_rotate(plan, PE_KEY, x, x, at, NULL, NULL, &err), PE_ERR_UNSUITED, cases[i].words);
@@ -705,7 +723,8 @@ TEST(offsets_go_past_2_to_32_elements)
     static const int64_t counts[3][3] = { { 2, 1, 1 }, { 1, 2, 1 }, { 1, 1, 40 } };
     const int64_t far = INT64_C(5) << 30;
     pe_encoding *e = encoding_of("rope", (pe_shape){ .heads = 2, .head_dim = 128 });
-    char *big = device_take((size_t)(far + 4096) * 2);
+    case_ready();
+    device_pointer big = device_take((size_t)(far + 4096) * 2);
     if (!big)
         test_skip("no 10 GiB of device memory");
     pe_cuda_plan *plan = plan_of(e);
@@ -715,17 +734,27 @@ TEST(offsets_go_past_2_to_32_elements)
         for (int64_t i = 0; i < count; i++) {
             for (int d = 0; d < 256; d++)
                 row[i][d] = (uint16_t)(0x3c00 + test_random(&seed) % 1024);
-            device_write(big + 2 * i * stride, row[i], sizeof row[i]);
+            device_write(big + (uint64_t)(2 * i * stride), row[i], sizeof row[i]);
             pe_view one = pe_view_of(row[i], PE_BF16, 1, 1, 1, 128);
             assert_ok(pe_rotate(e, PE_KEY, one, one, pe_positions_run(1, 1, 77 + (which == 1 ? i : 0)), NULL, &err));
         }
-        pe_view v = { big, PE_BF16, counts[which][0], counts[which][1], counts[which][2], 128, stride, stride, stride };
+        pe_view v = { (void *)(uintptr_t)big,
+                      PE_BF16,
+                      counts[which][0],
+                      counts[which][1],
+                      counts[which][2],
+                      128,
+                      stride,
+                      stride,
+                      stride };
         assert_ok(pe_cuda_rotate(plan, PE_KEY, v, v, pe_positions_run(v.batch, v.tokens, 77), NULL, NULL, &err));
         for (int64_t i = 0; i < count; i++) {
-            device_read(there, big + 2 * i * stride, sizeof there);
+            device_read(there, big + (uint64_t)(2 * i * stride), sizeof there);
             assert_memory_equal(there, row[i], sizeof there);
         }
     }
     pe_cuda_plan_free(plan);
-    device_give(big);
+    cuda_release(gpu, big);
 }
+
+#endif

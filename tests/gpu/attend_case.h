@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Attention of the GPU library against the definition on the CPU: the cases of test_cuda_attention (on a GPU) and of
- * test_cuda_attention_emulated (its kernels for other GPUs, as C++ on the CPU). The program has case_ready.
+ * test_cuda_attention_emulated (its kernels for other GPUs, as C++ on the CPU).
  *
  * Bounds. A score is a product of D terms, 1/4 each here, times the scale, and a sum of float32 terms: it is off by
  * some units of 2^-24 (4 + |lse| + scale D / 4), of exp2 and log2 as the device has them 2^-22. Weights carry this as a
@@ -9,16 +9,12 @@
  * the type of the values, and all outputs to their own: half a unit in 11 bits of float16, 8 of bfloat16. Rotated q and
  * k are rounded to their type once more: a score of D terms of 1/4 is off by twice that unit times scale D / 4 at most.
  */
-#ifndef TESTS_CUDA_ATTENTION_CASE_H
-#define TESTS_CUDA_ATTENTION_CASE_H
+#ifndef TESTS_GPU_ATTEND_CASE_H
+#define TESTS_GPU_ATTEND_CASE_H
 
 #include "base/num.h"
 #include "attention_case.h"
-#include "cuda_memory.h"
-
-static bool emulated; /* a thinner walk: each specialisation takes seconds to compile, none uses the matrix units */
-
-static void case_ready(void); /* opens the device and the arena; or skips the test */
+#include "gpu/memory.h"
 
 typedef struct att {
     const char *spec;
@@ -149,7 +145,7 @@ static pe_status att_run(const att *t)
 /* The same view in what came back. */
 static pe_view att_after(pe_view v)
 {
-    v.data = arena.after + ((char *)v.data - arena.host);
+    v.data = v.data ? arena.after + ((char *)v.data - arena.host) : NULL;
     return v;
 }
 
@@ -162,25 +158,25 @@ static double view_get(pe_view v, int64_t b, int64_t t, int64_t h, int64_t d)
 
 static void cover(char *touched, pe_view v)
 {
-    size_t size = pe_dtype_size(v.dtype);
+    int64_t size = (int64_t)pe_dtype_size(v.dtype);
     for (int64_t b = 0; v.data && b < v.batch; b++)
         for (int64_t i = 0; i < v.tokens; i++)
             for (int64_t h = 0; h < v.heads; h++)
                 memset(touched + ((char *)v.data - arena.host) +
-                           (size_t)(b * v.batch_stride + i * v.token_stride + h * v.head_stride) * size,
-                       1, (size_t)v.dim * size);
+                           (b * v.batch_stride + i * v.token_stride + h * v.head_stride) * size,
+                       1, (size_t)(v.dim * size));
 }
 
 /* What came back becomes what is there. */
 static void cover_copy(pe_view v)
 {
-    size_t size = pe_dtype_size(v.dtype);
+    int64_t size = (int64_t)pe_dtype_size(v.dtype);
     for (int64_t b = 0; v.data && b < v.batch; b++)
         for (int64_t i = 0; i < v.tokens; i++)
             for (int64_t h = 0; h < v.heads; h++) {
-                size_t at = (size_t)((char *)v.data - arena.host) +
-                            (size_t)(b * v.batch_stride + i * v.token_stride + h * v.head_stride) * size;
-                memcpy(arena.host + at, arena.after + at, (size_t)v.dim * size);
+                int64_t at = (char *)v.data - arena.host +
+                             (b * v.batch_stride + i * v.token_stride + h * v.head_stride) * size;
+                memcpy(arena.host + at, arena.after + at, (size_t)(v.dim * size));
             }
 }
 
@@ -969,14 +965,6 @@ TEST(gradients_have_the_same_bits_in_every_run)
         assert_ok(att_backward(&t, &g));
         assert_memory_equal(first, arena.after, arena.used);
     }
-}
-
-AROUND(after_all)
-{
-    if (!gpu)
-        return;
-    arena_close();
-    pe_cuda_free(gpu);
 }
 
 #endif

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Biases by distance of libposenc_cuda against the definition, on a device or on what stands for one. The includer
- * defines the functions that are declared first. */
-#ifndef TESTS_BIAS_CASE_H
-#define TESTS_BIAS_CASE_H
+ * Biases by distance of the GPU library against the definition: the cases of test_cuda_bias (on a GPU) and of
+ * test_cuda_bias_emulated (the rows' functions as text and the kernels of bias.cu, as C++). */
+#ifndef TESTS_GPU_BIAS_CASE_H
+#define TESTS_GPU_BIAS_CASE_H
 
 #include "base/num.h"
 #include "base/random.h"
 #include "cuda/cuda.h"
 #include "test.h"
-
-static void case_ready(void); /* or skips the test */
-static pe_cuda *case_gpu(void);
-static device_pointer case_memory(size_t bytes); /* until the end of the test; its bytes are 0xFF */
-static void case_up(device_pointer to, const void *from, size_t bytes);
-static void case_down(void *to, device_pointer from, size_t bytes);
+#include "gpu/memory.h"
 
 enum { HEADS = 3, SLOTS = 3 };
 
@@ -23,12 +18,20 @@ enum { HEADS = 3, SLOTS = 3 };
 typedef struct bias_case {
     const char *spec;
     pe_encoding *e;
-    pe_cuda_plan plan;
+    pe_cuda_plan *plan;
     pe_params host, params; /* the same numbers here and on the device */
     bias_piece piece[BIAS_PIECES_MAX];
     float *table[BIAS_PIECES_MAX], *slope[BIAS_PIECES_MAX], *level[BIAS_PIECES_MAX], *knot[BIAS_PIECES_MAX],
         *share[BIAS_PIECES_MAX];
 } bias_case;
+
+/* Of the arena, until its reset; its bytes are 0xFF. */
+static device_pointer case_memory(size_t bytes)
+{
+    device_pointer p = (uintptr_t)arena_there(arena_take((int64_t)bytes, 1));
+    device_poison(p, bytes);
+    return p;
+}
 
 static pe_params case_params(pe_dtype type, const double *from, int64_t count, pe_params *host)
 {
@@ -37,7 +40,7 @@ static pe_params case_params(pe_dtype type, const double *from, int64_t count, p
     for (int64_t i = 0; i < count; i++)
         num_store(host->data, type, i, from[i]);
     device_pointer to = case_memory(bytes);
-    case_up(to, host->data, bytes);
+    device_write(to, host->data, bytes);
     return (pe_params){ (void *)(uintptr_t)to, type, count };
 }
 
@@ -45,6 +48,8 @@ static pe_params case_params(pe_dtype type, const double *from, int64_t count, p
 static bool case_open(bias_case *c, const char *spec, pe_dtype type, int64_t behind, int64_t ahead)
 {
     *c = (bias_case){ .spec = spec };
+    case_ready();
+    arena_reset();
     c->e = encoding_if_any(spec, (pe_shape){ .heads = HEADS, .kv_heads = HEADS, .head_dim = 16, .model_dim = 48 });
     if (!c->e)
         return false;
@@ -53,30 +58,24 @@ static bool case_open(bias_case *c, const char *spec, pe_dtype type, int64_t beh
     if (count)
         assert_ok(pe_encoding_init(c->e, (pe_params){ start, PE_F64, count }, 7, &err));
     c->params = case_params(type, start, count, &c->host);
-    c->plan = (pe_cuda_plan){ .gpu = case_gpu(), .e = c->e, .behind = behind, .ahead = ahead };
-    assert_ok(
-        pe_plan_new(&c->plan.host, c->e, behind, ahead, count ? &PE_MAKE(pe_run, .params = c->host) : NULL, &err));
-    test_piled(TEST_PLAN, c->plan.host);
-    const pe_lowered *l = pe_plan_lowered(c->plan.host);
-    if (!l->biases || l->levels)
-        return false;
-    assert_ok(bias_data_new(&c->plan, &err));
-    return true;
+    assert_ok(pe_cuda_plan_new(&c->plan, gpu, c->e, behind, ahead, &err));
+    const pe_lowered *l = pe_plan_lowered(c->plan->host);
+    return l->biases && !l->levels;
 }
 
 static float *case_floats(device_pointer from, int64_t count)
 {
     float *to = take(count, sizeof *to);
     if (count)
-        case_down(to, from, (size_t)count * sizeof *to);
+        device_read(to, from, (size_t)count * sizeof *to);
     return to;
 }
 
 static void case_fill(bias_case *c)
 {
-    device_pointer work = case_memory(bias_work(&c->plan) + 1);
-    assert_ok(bias_fill(&c->plan, c->params, work, NULL, c->piece, &err));
-    for (int n = 0; n < bias_pieces(&c->plan); n++) {
+    device_pointer work = case_memory(bias_work(c->plan) + 1);
+    assert_ok(bias_fill(c->plan, c->params, work, NULL, c->piece, &err));
+    for (int n = 0; n < bias_pieces(c->plan); n++) {
         const bias_piece *p = &c->piece[n];
         c->table[n] = case_floats(p->table, 2 * (p->knots ? 1 : HEADS) * p->row);
         if (!p->knots)
@@ -134,7 +133,7 @@ static void case_compare(const bias_case *c, const int64_t *q, const int64_t *k)
             continue;
         for (int64_t h = 0; h < HEADS; h++) {
             double got = 0;
-            for (int n = 0; n < bias_pieces(&c->plan); n++)
+            for (int n = 0; n < bias_pieces(c->plan); n++)
                 got += c->piece[n].stage == stage ? case_read(c, n, h, q, k) : 0;
             if (!(fabs(got - truth[h]) <= 0x1p-22 * (fabs(truth[h]) + 1)))
                 fail_msg("%s: head %d, query %d, key %d: %.9g, should be %.9g", c->spec, (int)h, (int)q[0], (int)k[0],
@@ -171,7 +170,7 @@ static void case_pairs(const bias_case *c, int64_t behind, int64_t ahead)
 /* Pads are numbers, and the copy is the table one entry on. */
 static void case_layout(const bias_case *c)
 {
-    for (int n = 0; n < bias_pieces(&c->plan); n++) {
+    for (int n = 0; n < bias_pieces(c->plan); n++) {
         const bias_piece *p = &c->piece[n];
         int64_t all = (p->knots ? 1 : HEADS) * p->row;
         assert_true(p->row % 4 == 0 && p->table % 16 == 0 && p->count == p->high - p->low + 1);
@@ -195,8 +194,7 @@ static void check_tables(const char *spec)
             case_layout(&c);
             case_pairs(&c, 300, 70);
         }
-        if (c.plan.gpu)
-            bias_data_free(&c.plan);
+        pe_cuda_plan_free(c.plan);
     }
 }
 
@@ -219,7 +217,7 @@ static void grad_pair(const bias_case *c, bias_grad *g, const int64_t *q, const 
         for (int s = 0; s < SLOTS; s++) {
             float x = (float)random_normal(3, (*seed)++);
             sum[h] += x;
-            for (int n = 0; n < bias_pieces(&c->plan); n++)
+            for (int n = 0; n < bias_pieces(c->plan); n++)
                 g->dtable[n][(s * HEADS + h) * c->piece[n].row + case_entry(&c->piece[n], q, k)] += x;
         }
     }
@@ -241,8 +239,8 @@ static void grad_pairs(const bias_case *c, bias_grad *g)
     uint64_t seed = 0;
     for (int64_t a = 0; a < axes; a++, cells *= 8)
         middle = 8 * middle + 3;
-    for (int64_t j = 0; j < (axes > 1 ? cells : c->plan.behind + c->plan.ahead + 1); j++) {
-        int64_t q[PE_AXES_MAX] = { c->plan.behind }, k[PE_AXES_MAX] = { j };
+    for (int64_t j = 0; j < (axes > 1 ? cells : c->plan->behind + c->plan->ahead + 1); j++) {
+        int64_t q[PE_AXES_MAX] = { c->plan->behind }, k[PE_AXES_MAX] = { j };
         int mark = taken();
         if (axes > 1) {
             case_cell(axes, middle, q);
@@ -257,7 +255,7 @@ static void grad_open(const bias_case *c, bias_grad *g)
 {
     g->want = take(c->host.count, sizeof(double));
     g->size = take(c->host.count, sizeof(double));
-    for (int n = 0; n < bias_pieces(&c->plan); n++) {
+    for (int n = 0; n < bias_pieces(c->plan); n++) {
         const bias_piece *p = &c->piece[n];
         g->dtable[n] = take(SLOTS * HEADS * p->row, sizeof(float));
         for (int64_t i = 0; i < SLOTS * HEADS * p->row; i++)
@@ -276,14 +274,14 @@ static double *grad_run(const bias_case *c, const bias_grad *g, pe_dtype type)
     for (int64_t i = 0; i < count; i++)
         ones[i] = 1;
     dparams = case_params(type, ones, count, &back);
-    for (int n = 0; n < bias_pieces(&c->plan); n++) {
+    for (int n = 0; n < bias_pieces(c->plan); n++) {
         size_t bytes = sizeof(float) * (size_t)(SLOTS * HEADS * c->piece[n].row);
         ledger[n] = case_memory(bytes);
-        case_up(ledger[n], g->dtable[n], bytes);
+        device_write(ledger[n], g->dtable[n], bytes);
     }
-    assert_ok(bias_back(&c->plan, c->params, dparams, ledger, SLOTS, case_memory(bias_back_work(&c->plan, SLOTS) + 1),
+    assert_ok(bias_back(c->plan, c->params, dparams, ledger, SLOTS, case_memory(bias_back_work(c->plan, SLOTS) + 1),
                         NULL, &err));
-    case_down(back.data, (device_pointer)(uintptr_t)dparams.data, (size_t)count * (type == PE_F64 ? 8 : 4));
+    device_read(back.data, (device_pointer)(uintptr_t)dparams.data, (size_t)count * (type == PE_F64 ? 8 : 4));
     for (int64_t i = 0; i < count; i++)
         out[i] = num_load(back.data, type, i);
     return out;
@@ -291,7 +289,7 @@ static double *grad_run(const bias_case *c, const bias_grad *g, pe_dtype type)
 
 static bool case_trains(const bias_case *c)
 {
-    const pe_lowered *l = pe_plan_lowered(c->plan.host);
+    const pe_lowered *l = pe_plan_lowered(c->plan->host);
     bool all = true;
     for (int n = 0; n < l->biases; n++)
         all = all && l->bias[n]->knots < 0;
@@ -316,7 +314,7 @@ static void check_gradients_at(const char *spec, int64_t behind, int64_t ahead)
             }
         }
     }
-    bias_data_free(&c.plan);
+    pe_cuda_plan_free(c.plan);
 }
 
 static void check_gradients(const char *spec)
@@ -334,7 +332,6 @@ static const char *const combinations[] = { "t5+alibi",
 
 TEST(tables_are_the_definitions_bias)
 {
-    case_ready();
     each_spec(check_tables, combinations, COUNT(combinations));
 }
 
@@ -368,25 +365,22 @@ static void check_owners(const char *spec)
             for (int64_t key = 0; key < 6; key++)
                 mark_owners(&c, h, key, owner);
     }
-    bias_data_free(&c.plan);
+    pe_cuda_plan_free(c.plan);
 }
 
 TEST(heads_train_parameters_of_their_own)
 {
-    case_ready();
     each_example(check_owners); /* workers of different heads add to one ledger at once */
 }
 
 TEST(gradients_are_the_definitions)
 {
-    case_ready();
     each_spec(check_gradients, combinations, COUNT(combinations));
     check_gradients_at("rope+alibi:form=symmetric,slopes=learned", 3, 0);
 }
 
 TEST(gradients_of_many_distances_are_the_definitions)
 {
-    case_ready();
     check_gradients_at("kerple", 20000, 3);
     check_gradients_at("t5:direction=causal", 17000, 0);
 }
@@ -396,21 +390,19 @@ TEST(what_cannot_be_done_is_refused)
     bias_case c;
     bias_piece pieces[BIAS_PIECES_MAX];
     device_pointer none[BIAS_PIECES_MAX] = { 0 };
-    case_ready();
     assert_true(case_open(&c, "fire", PE_F32, 30, 0));
-    device_pointer work = case_memory(bias_work(&c.plan));
+    device_pointer work = case_memory(bias_work(c.plan));
     pe_params w = c.params;
-    assert_refused(bias_back(&c.plan, w, w, none, 1, work, NULL, &err), PE_ERR_UNSUITED,
-                   "fire: the GPU does not train");
+    assert_refused(bias_back(c.plan, w, w, none, 1, work, NULL, &err), PE_ERR_UNSUITED, "fire: the GPU does not train");
     w.dtype = PE_BF16;
-    assert_refused(bias_fill(&c.plan, w, work, NULL, pieces, &err), PE_ERR_DTYPE, "the GPU takes PE_F32");
+    assert_refused(bias_fill(c.plan, w, work, NULL, pieces, &err), PE_ERR_DTYPE, "the GPU takes PE_F32");
     w.data = NULL;
-    assert_refused(bias_fill(&c.plan, w, work, NULL, pieces, &err), PE_ERR_NULL, "data is NULL");
-    assert_ok(bias_back(&c.plan, c.params, w, none, 1, work, NULL, &err)); /* nothing wanted */
+    assert_refused(bias_fill(c.plan, w, work, NULL, pieces, &err), PE_ERR_NULL, "data is NULL");
+    assert_ok(bias_back(c.plan, c.params, w, none, 1, work, NULL, &err)); /* nothing wanted */
     w = c.params;
     w.count--;
-    assert_refused(bias_fill(&c.plan, w, work, NULL, pieces, &err), PE_ERR_SHAPE, "the encoding has");
-    bias_data_free(&c.plan);
+    assert_refused(bias_fill(c.plan, w, work, NULL, pieces, &err), PE_ERR_SHAPE, "the encoding has");
+    pe_cuda_plan_free(c.plan);
 }
 
 #endif
