@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Gradients of keys and values on Hopper. A block has BM = 128 keys, 64 for each of two warpgroups, and meets tiles of
- * BN queries of all heads that share them: rows of the matrix units are keys, columns are queries. S = K Q^T, dP = V
- * dO^T, dV += P dO, dK += dS Q, all of them for this tile's keys Weights P and gradients of scores dS stay in
- * registers. */
+ * BN queries of all heads that share them: rows of the matrix units are keys, columns are queries. So S = K Q^T and
+ * dP = V dO^T, and with weights P and gradients of scores dS, which stay in registers, dV += P dO and dK += dS Q. */
 #define STAGES ATTEND_STAGES
 
 typedef struct shared_tiles {

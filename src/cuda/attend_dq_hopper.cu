@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Gradients of queries on Hopper, and of tables by distance. A block has tiles of BM = 128 queries, 64 for each of two
- * warpgroups, and meets tiles of BN keys. S = Q K^T, dP = dO V^T, dQ += dS K The gradient of a table is the sum of dS
+ * warpgroups, and meets tiles of BN keys: S = Q K^T, dP = dO V^T, dQ += dS K. The gradient of a table is the sum of dS
  * along diagonals. Each warp leaves the sums of its lanes in shared memory, the warps beside the copying one add them
  * up, in one order, to a table in memory that belongs to this block alone. Which block has which tiles of queries is
  * fixed, so every run gives the same bits. */
 #define STAGES ATTEND_DQ_STAGES
-#define STRIP                                                                                                          \
-    (BN + 8)   /* sums along diagonals that four lanes of a warp have: 8 for each fragment and the one before, */
-#define EDGE 8 /* with zeros on both sides */
+/* Sums along diagonals that four lanes of a warp have: 8 for each fragment and the one before; zeros on both sides. */
+#define STRIP (BN + 8)
+#define EDGE 8
 
 constexpr int gradient_biases()
 {
