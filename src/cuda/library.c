@@ -12,6 +12,13 @@
 #define HOW (RTLD_NOW | RTLD_LOCAL)
 #endif
 
+/* The loader keeps the text of an error until it was read, and asked for once more. */
+static void forget_errors(void)
+{
+    while (dlerror())
+        ;
+}
+
 void *library_open(const char *path, const library_function *functions, void *table, const char **lacks, char *why,
                    size_t room)
 {
@@ -24,10 +31,12 @@ void *library_open(const char *path, const library_function *functions, void *ta
         if (!address && !functions->optional) {
             *lacks = functions->name;
             dlclose(library);
-            return NULL;
+            library = NULL;
+            break;
         }
         memcpy((char *)table + functions->offset, &address, sizeof address);
     }
+    forget_errors();
     return library;
 }
 
