@@ -5,14 +5,8 @@
 #ifndef PE_CUDA_DOOR_H
 #define PE_CUDA_DOOR_H
 
+#include "base/try.h"
 #include "cuda/cuda.h"
-
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        pe_status try_status = (call);                                                                                 \
-        if (try_status)                                                                                                \
-            return try_status;                                                                                         \
-    } while (0)
 
 typedef enum cuda_use { CUDA_READS, CUDA_WRITES } cuda_use;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/try.h"
 #include "cuda/driver.h"
 
 #include <inttypes.h>
@@ -8,13 +9,6 @@
 #include <string.h>
 
 #include "cuda/library.h"
-
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        pe_status try_status = (call);                                                                                 \
-        if (try_status)                                                                                                \
-            return try_status;                                                                                         \
-    } while (0)
 
 /* CUDA's numbers. */
 enum {
