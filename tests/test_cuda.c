@@ -209,7 +209,8 @@ TEST(every_failure_of_the_driver_is_a_status_and_a_sentence)
                                         "cuModuleGetFunction",
                                         "cuFuncGetAttribute",
                                         "cuFuncSetAttribute",
-                                        "cuLaunchKernel" };
+                                        "cuLaunchKernel",
+                                        "cuLaunchCooperativeKernel" };
     for (int i = 0; i < COUNT(told); i++)
         fails_everywhere(gpu_side, told[i], 719, "CUDA_ERROR_FAKE (719, words of the driver)", false);
     /* Giving back cannot fail; a driver that is gone at the end of a process says that it did. */
@@ -330,7 +331,7 @@ TEST(a_launch_passes_its_grid_and_its_argument)
     assert_ok(cuda_kernel(gpu, &plain, "", &k, &err));
     assert_int_equal(gpu_side->limit, 232448 - 1024);
     for (int i = 0; i < 3; i++)
-        assert_ok(cuda_launch(gpu, &k, (grid){ 1 << 30, 3, 2, 384, 200000 }, &stream, &arg, &err));
+        assert_ok(cuda_launch(gpu, &k, (grid){ 1 << 30, 3, 2, 384, 200000, false }, &stream, &arg, &err));
     assert_int_equal(gpu_side->limits, 1);
     assert_int_equal(gpu_side->launches, 3);
     assert_int_equal(gpu_side->grid[0], 1 << 30);
@@ -349,15 +350,15 @@ TEST(a_launch_that_a_device_cannot_do_is_refused)
     uint64_t arg = 0;
     pe_cuda *gpu = device();
     assert_ok(cuda_kernel(gpu, &plain, "", &k, &err));
-    assert_refused(cuda_launch(gpu, &k, (grid){ INT64_C(1) << 31, 1, 1, 32, 0 }, NULL, &arg, &err), PE_ERR_SHAPE,
+    assert_refused(cuda_launch(gpu, &k, (grid){ INT64_C(1) << 31, 1, 1, 32, 0, false }, NULL, &arg, &err), PE_ERR_SHAPE,
                    "2147483648 x 1 x 1 blocks");
-    assert_refused(cuda_launch(gpu, &k, (grid){ 1, 65536, 1, 32, 0 }, NULL, &arg, &err), PE_ERR_SHAPE, "split the call");
-    assert_refused(cuda_launch(gpu, &k, (grid){ 1, 1, -1, 32, 0 }, NULL, &arg, &err), PE_ERR_SHAPE, "1 x 1 x -1");
-    assert_refused(cuda_launch(gpu, &k, (grid){ 1, 1, 1, 1025, 0 }, NULL, &arg, &err), PE_ERR_DEVICE, "1025 threads");
-    assert_refused(cuda_launch(gpu, &k, (grid){ 1, 1, 1, 32, 232448 }, NULL, &arg, &err), PE_ERR_DEVICE,
+    assert_refused(cuda_launch(gpu, &k, (grid){ 1, 65536, 1, 32, 0, false }, NULL, &arg, &err), PE_ERR_SHAPE, "split the call");
+    assert_refused(cuda_launch(gpu, &k, (grid){ 1, 1, -1, 32, 0, false }, NULL, &arg, &err), PE_ERR_SHAPE, "1 x 1 x -1");
+    assert_refused(cuda_launch(gpu, &k, (grid){ 1, 1, 1, 1025, 0, false }, NULL, &arg, &err), PE_ERR_DEVICE, "1025 threads");
+    assert_refused(cuda_launch(gpu, &k, (grid){ 1, 1, 1, 32, 232448, false }, NULL, &arg, &err), PE_ERR_DEVICE,
                    "233472 bytes of shared memory per block; the device has 232448");
-    assert_refused(cuda_launch(gpu, &k, (grid){ 1, 1, 1, 32, SIZE_MAX }, NULL, &arg, &err), PE_ERR_DEVICE, "shared memory");
-    assert_ok(cuda_launch(gpu, &k, (grid){ 1, 0, 1, 32, 0 }, NULL, &arg, &err)); /* nothing to do */
+    assert_refused(cuda_launch(gpu, &k, (grid){ 1, 1, 1, 32, SIZE_MAX, false }, NULL, &arg, &err), PE_ERR_DEVICE, "shared memory");
+    assert_ok(cuda_launch(gpu, &k, (grid){ 1, 0, 1, 32, 0, false }, NULL, &arg, &err)); /* nothing to do */
     assert_int_equal(gpu_side->launches, 0);
     pe_cuda_free(gpu);
 }

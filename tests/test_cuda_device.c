@@ -112,7 +112,7 @@ TEST(a_kernel_is_compiled_and_writes_what_it_should)
         assert_int_equal(k.spilled, 0);
         assert_ok(cuda_upload(gpu, &p, numbers, sizeof numbers, &err));
         const probe_args a = { p, N - 1, 0.5f };
-        const grid g = { (N + THREADS - 1) / THREADS, 1, 1, THREADS, (size_t)(tails[i] + THREADS) * 4 };
+        const grid g = { (N + THREADS - 1) / THREADS, 1, 1, THREADS, (size_t)(tails[i] + THREADS) * 4, false };
         assert_ok(cuda_launch(gpu, &k, g, NULL, &a, &err));
         download(gpu, numbers, p, sizeof numbers);
         for (int n = 0; n < N - 1; n++)

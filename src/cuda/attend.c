@@ -381,8 +381,12 @@ static pe_status step_simt(const forward *f, forward_step *s, pe_error *err)
     int tile = f->hopper ? HOPPER_M : SIMT_M;
     s->v = attend_variant_of(&f->c, &f->in, SIMT_M, SIMT_N);
     s->v.tile = tile;
-    s->g = (grid){ attend_tiles(&f->c, tile) * (tile / SIMT_M), 1, 1, SIMT_THREADS,
-                   ATTEND_SIMT_BYTES(SIMT_M, SIMT_N, (size_t)s->v.d, (size_t)s->v.dv) };
+    s->g = (grid){ attend_tiles(&f->c, tile) * (tile / SIMT_M),
+                   1,
+                   1,
+                   SIMT_THREADS,
+                   ATTEND_SIMT_BYTES(SIMT_M, SIMT_N, (size_t)s->v.d, (size_t)s->v.dv),
+                   false };
     return step_find(f, &simt_source, s, err);
 }
 
@@ -391,8 +395,12 @@ static pe_status step_hopper(const forward *f, forward_step *s, pe_error *err)
     s->v = attend_variant_of(&f->c, &f->in, HOPPER_M, HOPPER_N);
     s->v.near = true;
     int near = attend_near(&s->v, &f->in, bias_pieces(f->c.plan));
-    s->g = (grid){ at_most(attend_tiles(&f->c, HOPPER_M), cuda_processors(f->c.plan->gpu)), 1, 1, HOPPER_THREADS,
-                   ATTEND_HOPPER_BYTES(HOPPER_M, HOPPER_N, (size_t)s->v.d, (size_t)s->v.dv, (size_t)near) + 1024 };
+    s->g = (grid){ at_most(attend_tiles(&f->c, HOPPER_M), cuda_processors(f->c.plan->gpu)),
+                   1,
+                   1,
+                   HOPPER_THREADS,
+                   ATTEND_HOPPER_BYTES(HOPPER_M, HOPPER_N, (size_t)s->v.d, (size_t)s->v.dv, (size_t)near),
+                   false };
     return step_find(f, &hopper_source, s, err);
 }
 

@@ -29,23 +29,20 @@ typedef unsigned long long uint64_t;
 #define BIAS_SCALED 16   /* the tables are multiplied by a factor: the call's scale is not the encoding's */
 #define BIAS_GRADIENT 32 /* the gradient of its table is wanted */
 
-/* Shared memory of a block, in bytes: tiles of bm queries and bn keys, heads of d and dv. That of attend_hopper starts
- * at a multiple of 1024, has two tiles of keys and values, and of each of `near` biases the entries that these need. */
+/* Shared memory of a block, in bytes: tiles of bm queries and bn keys, heads of d and dv. That of attend_hopper has two
+ * tiles of keys and values, and of each of `near` biases the entries that these need. */
 #define ATTEND_STAGES 2
 #define ATTEND_SLICE(bm, bn) (((bm) + (bn) + 4 + 31) / 32 * 32 + 16) /* floats */
 #define ATTEND_PLACES_BYTES(bn) (2 * 8 * (ATTEND_BIASES_MAX + 2) * (bn))
 #define ATTEND_HOPPER_BYTES(bm, bn, d, dv, near)                                                                       \
     (2 * ((bm) * (d) + ATTEND_STAGES * (bn) * ((d) + (dv))) +                                                          \
      ATTEND_STAGES * ((near) + 1) * 8 * ATTEND_SLICE(bm, bn) + ATTEND_PLACES_BYTES(bn) + 512)
-/* Backward: attend_dq_hopper with three tiles of keys and, for gradients of tables, sums along diagonals;
- * attend_dkv_hopper, whose bm are keys and bn queries; the kernels on the ordinary units. */
-#define ATTEND_DQ_STAGES 3
-#define ATTEND_DQ_BYTES(bm, bn, d, dv, near, gradient)                                                                 \
-    (2 * ((bm) + ATTEND_DQ_STAGES * (bn)) * ((d) + (dv)) +                                                             \
-     ATTEND_DQ_STAGES * ((near) + 1) * 8 * ATTEND_SLICE(bm, bn) + ((gradient) ? 512 : 32) * ((bn) + 24) + 768)
-#define ATTEND_DKV_BYTES(bm, bn, d, dv, near)                                                                          \
-    (2 * ((bm) + ATTEND_STAGES * (bn)) * ((d) + (dv)) +                                                                \
-     ATTEND_STAGES * (8 * (bn) + ((near) + 1) * 8 * ATTEND_SLICE(bm, bn)) + 512)
+/* Backward: attend_back_hopper, whose bm are keys and bn queries, with sums along diagonals for gradients of tables;
+ * the kernels on the ordinary units. */
+#define ATTEND_BACK_HOPPER_BYTES(bm, bn, d, dv, near, gradient)                                                        \
+    (2 * (((bm) + ATTEND_STAGES * (bn)) * ((d) + (dv)) + (bm) * (bn)) + 4 * (bn) * (d) +                               \
+     ATTEND_STAGES * (8 * (bn) + ((near) + 1) * 8 * ATTEND_SLICE(bm, bn)) + ((gradient) ? 256 : 32) * ((bn) + 24) +    \
+     768)
 #define ATTEND_BACK_BYTES(bm, bn, d, dv)                                                                               \
     (4 * (((bm) + (bn)) * ((d) + (dv) + 8) + 3 * (bm) * ((bn) + 1)) + 8 * (ATTEND_BIASES_MAX + 2) * (bn))
 #define ATTEND_SIMT_BYTES(bm, bn, d, dv) (4 * ((bm) * ((d) + 4) + (bn) * ((d) + (dv) + 8) + 64 * ((bn) + 1)))
@@ -102,6 +99,8 @@ typedef struct attend_args {
     uint64_t rows;                      /* (batch, H, Tq) pairs of float32: log-sum-exp in units of log 2, dout . out */
     uint64_t dsinks;                    /* (H) float32, added to; 0: not wanted */
     uint64_t dtable[ATTEND_BIASES_MAX]; /* (slots, H, row) float32, added to */
+    uint64_t redo_queries;              /* as redo, of tiles of queries, where redo is of tiles of keys */
+    uint64_t dq_sum, turns; /* of attend_back_hopper, per tile of queries: sums of dq, tiles of keys that are in them */
     int32_t batch, slots, accumulate, unused;
 } attend_args;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Gradients of attention on a GPU. attend_rows makes what each query needs; then one kernel has the gradients of
- * queries and of tables by distance, one those of keys and values. On Hopper they use the matrix units and leave flags
- * of tiles in which NaN or infinity is hidden, which the kernels on the ordinary units compute again; these compute the
- * rest. */
+ * Gradients of attention on a GPU. attend_rows makes what each query needs. On Hopper one kernel has all gradients, on
+ * the matrix units: it leaves sums of dq, which attend_dq_finish writes where they belong, and flags of tiles in which
+ * NaN or infinity is hidden, which the kernels on the ordinary units compute again. These compute the rest: one has the
+ * gradients of queries and of tables by distance, one those of keys and values. */
 #include "cuda/attend.h"
 
 #include <inttypes.h>
@@ -12,37 +12,21 @@
 
 #include "cuda/recipes.h"
 
-enum { SIMT_M = 64, SIMT_N = 32, SIMT_THREADS = 128, SIMT_SLOTS = 8, HOPPER_M = 128, HOPPER_THREADS = 384 };
+enum { SIMT_M = 64, SIMT_N = 32, SIMT_THREADS = 128, SIMT_SLOTS = 8 };
+enum { HOPPER_M = 128, HOPPER_N = 64, HOPPER_THREADS = 384 }; /* keys and queries of a tile */
 
-enum { ROWS, DSINKS, DQ, DKV, DQ_HOPPER, DKV_HOPPER, KERNELS };
+enum { ROWS, DSINKS, FINISH, DQ, DKV, HOPPER, KERNELS };
 #define COMMON "attend_args.h", "attend_common.cu"
 static const char *const simt_sources[] = { COMMON, "attend_back_common.cu", "simt.cu", "attend_back_simt.cu", NULL };
-static const char *const rows_sources[] = { COMMON, "attend_rows.cu", NULL };
-static const char *const dq_sources[] = {
-    COMMON, "hopper.cu", "attend_hopper_common.cu", "attend_back_common.cu", "attend_dq_hopper.cu", NULL
-};
-static const char *const dkv_sources[] = {
-    COMMON, "hopper.cu", "attend_hopper_common.cu", "attend_back_common.cu", "attend_dkv_hopper.cu", NULL
+static const char *const rows_sources[] = { COMMON, "attend_back_common.cu", "attend_rows.cu", NULL };
+static const char *const hopper_sources[] = {
+    COMMON, "hopper.cu", "attend_hopper_common.cu", "attend_back_common.cu", "attend_back_hopper.cu", NULL
 };
 static const kernel_source source[KERNELS] = {
-    [ROWS] = { "attend_rows", rows_sources, false },
-    [DSINKS] = { "attend_dsinks", rows_sources, false },
-    [DQ] = { "attend_dq", simt_sources, false },
-    [DKV] = { "attend_dkv", simt_sources, false },
-    [DQ_HOPPER] = { "attend_dq_hopper", dq_sources, false },
-    [DKV_HOPPER] = { "attend_dkv_hopper", dkv_sources, false },
+    [ROWS] = { "attend_rows", rows_sources, false },        [DSINKS] = { "attend_dsinks", rows_sources, false },
+    [FINISH] = { "attend_dq_finish", rows_sources, false }, [DQ] = { "attend_dq", simt_sources, false },
+    [DKV] = { "attend_dkv", simt_sources, false },          [HOPPER] = { "attend_back_hopper", hopper_sources, false },
 };
-
-/* Keys of a tile of attend_dq_hopper, queries of one of attend_dkv_hopper: what registers have room for. */
-static int dq_keys(int64_t dim)
-{
-    return dim == 128 ? 64 : 112;
-}
-
-static int dkv_queries(int64_t dim)
-{
-    return dim == 128 ? 64 : 96;
-}
 
 /* ------------------------------------------------ a call */
 
@@ -53,8 +37,8 @@ typedef struct backward {
     pe_view dout; /* rotated, where the output is */
     bool hopper, learns;
     int64_t slots; /* of gradients of tables */
-    device_pointer rows, redo_q, redo_k, dtable[BIAS_PIECES_MAX], bias;
-    attend_mapped q_map, k_map;
+    device_pointer rows, redo_q, redo_k, dq_sum, turns, dtable[BIAS_PIECES_MAX], bias;
+    attend_mapped map;
 } backward;
 
 static pe_status check_lacks(const backward *b, pe_error *err)
@@ -141,10 +125,16 @@ static int64_t key_tiles(const backward *b, int size)
     return (a->k.tokens + size - 1) / size * b->c.sequences * a->k.heads;
 }
 
+/* As many as the device runs at once, at most: each keeps a multiprocessor to itself. */
+static int64_t hopper_blocks(const backward *b)
+{
+    int64_t tiles = key_tiles(b, HOPPER_M), processors = cuda_processors(b->c.plan->gpu);
+    return tiles < processors ? tiles : processors;
+}
+
 static void lay_tables(backward *b, attend_memory *m)
 {
-    int64_t tiles = attend_tiles(&b->c, HOPPER_M), processors = cuda_processors(b->c.plan->gpu);
-    b->slots = !b->learns ? 0 : b->hopper ? (tiles < processors ? tiles : processors) : SIMT_SLOTS;
+    b->slots = !b->learns ? 0 : b->hopper ? hopper_blocks(b) : SIMT_SLOTS;
     for (int n = 0; b->learns && n < bias_pieces(b->c.plan); n++)
         if (b->in.piece[n].learned)
             b->dtable[n] = attend_take(m, b->slots * b->c.a.q.heads * b->in.piece[n].row, sizeof(float));
@@ -160,6 +150,9 @@ static void backward_lay(backward *b, attend_memory *m)
     b->hopper = hopper_takes(b);
     b->redo_q = b->hopper ? attend_take(m, 1 + attend_tiles(&b->c, HOPPER_M), sizeof(int32_t)) : 0;
     b->redo_k = b->hopper ? attend_take(m, 1 + key_tiles(b, HOPPER_M), sizeof(int32_t)) : 0;
+    b->turns = b->hopper ? attend_take(m, attend_tiles(&b->c, HOPPER_N), sizeof(int32_t)) : 0;
+    b->dq_sum =
+        b->hopper ? attend_take(m, attend_tiles(&b->c, HOPPER_N), HOPPER_N * (size_t)a->q.dim * sizeof(float)) : 0;
     b->learns = false;
     for (int n = 0; b->g.dparams.data && n < bias_pieces(b->c.plan); n++)
         b->learns = b->learns || b->in.piece[n].learned;
@@ -203,14 +196,16 @@ static void back_defines(const attend_variant *v, pe_dtype dout, pe_dtype dq, pe
 static attend_variant back_variant(const backward *b, int which, int bm, int bn, int tile, bool slots)
 {
     attend_variant v = attend_variant_of(&b->c, &b->in, bm, bn);
+    if (which == FINISH)
+        return (attend_variant){ .type = v.type, .out = v.out, .d = v.d, .dv = v.dv, .bm = bm, .bn = bn };
     if (which == ROWS || which == DSINKS)
         return (attend_variant){
             .type = v.out, .out = v.out, .d = v.dv, .dv = v.dv, .bm = bm, .bn = bn, .lse_double = v.lse_double
         };
     v.tile = tile;
-    v.near = which >= DQ_HOPPER;
-    for (int n = 0; n < bias_pieces(b->c.plan); n++) /* gradients of tables: by the kernel of queries, and by it once */
-        if (b->learns && b->in.piece[n].learned && (which == DQ_HOPPER || (which == DQ && slots)))
+    v.near = which == HOPPER;
+    for (int n = 0; n < bias_pieces(b->c.plan); n++) /* gradients of tables: computed once */
+        if (b->learns && b->in.piece[n].learned && (which == HOPPER || (which == DQ && slots)))
             v.bias[n] |= BIAS_GRADIENT;
     return v;
 }
@@ -232,7 +227,7 @@ static pe_status back_launch(const backward *b, int which, int bm, int bn, int t
     TRY(cuda_kernel(b->c.plan->gpu, &source[which], defines, &k, err));
     if (mapped)
         mapped->a = *a;
-    grid size = { blocks, 1, 1, threads, shared };
+    grid size = { blocks, 1, 1, threads, shared, which == HOPPER };
     if (which == DQ || which == DKV)
         attend_blocks(&b->c, a, &size, b->hopper);
     return cuda_launch(b->c.plan->gpu, &k, size, stream, mapped ? (void *)mapped : (void *)a, err);
@@ -276,6 +271,7 @@ static pe_status clear_work(const backward *b, void *stream, pe_error *err)
                            stream, err));
     if (!b->hopper)
         return PE_OK;
+    TRY(cuda_clear(gpu, b->turns, (size_t)attend_tiles(&b->c, HOPPER_N) * sizeof(int32_t), stream, err));
     TRY(cuda_clear(gpu, b->redo_q, (size_t)(1 + attend_tiles(&b->c, HOPPER_M)) * sizeof(int32_t), stream, err));
     return cuda_clear(gpu, b->redo_k, (size_t)(1 + key_tiles(b, HOPPER_M)) * sizeof(int32_t), stream, err);
 }
@@ -286,42 +282,52 @@ static int near_biases(const backward *b)
     return attend_near(&v, &b->in, bias_pieces(b->c.plan));
 }
 
-static pe_status run_queries(backward *b, void *stream, pe_error *err)
+static size_t simt_bytes(const backward *b)
+{
+    return ATTEND_BACK_BYTES(SIMT_M, SIMT_N, (size_t)b->c.a.q.dim, (size_t)b->c.a.v.dim);
+}
+
+static pe_status run_hopper(backward *b, void *stream, pe_error *err)
 {
     size_t d = (size_t)b->c.a.q.dim, dv = (size_t)b->c.a.v.dim;
-    int tile = b->hopper ? HOPPER_M : SIMT_M, keys = dq_keys(b->c.a.q.dim);
-    attend_args a = back_args(b, tile);
-    int64_t tiles = attend_tiles(&b->c, tile), processors = cuda_processors(b->c.plan->gpu);
-    if (!tiles || !(b->g.dq.data || b->learns))
+    attend_args a = back_args(b, HOPPER_M);
+    a.redo = b->redo_k;
+    a.redo_queries = b->redo_q;
+    a.dq_sum = b->dq_sum;
+    a.turns = b->turns;
+    TRY(back_launch(
+        b, HOPPER, HOPPER_M, HOPPER_N, 0, hopper_blocks(b), HOPPER_THREADS,
+        ATTEND_BACK_HOPPER_BYTES((size_t)HOPPER_M, (size_t)HOPPER_N, d, dv, (size_t)near_biases(b), b->learns), &a,
+        &b->map, stream, err));
+    if (!b->g.dq.data)
         return PE_OK;
-    if (b->hopper) {
-        size_t shared = ATTEND_DQ_BYTES(HOPPER_M, (size_t)keys, d, dv, (size_t)near_biases(b), b->learns) + 1024;
-        a.redo = b->redo_q;
-        TRY(back_launch(b, DQ_HOPPER, HOPPER_M, keys, 0, tiles < processors ? tiles : processors, HOPPER_THREADS,
-                        shared, &a, &b->q_map, stream, err));
-    }
+    a.tiles = back_args(b, HOPPER_N).tiles;
+    return back_launch(b, FINISH, HOPPER_M, HOPPER_N, 0, attend_tiles(&b->c, HOPPER_N), 256, 0, &a, NULL, stream, err);
+}
+
+static pe_status run_queries(backward *b, void *stream, pe_error *err)
+{
+    int tile = b->hopper ? HOPPER_M : SIMT_M;
+    attend_args a = back_args(b, tile);
+    int64_t tiles = attend_tiles(&b->c, tile);
+    if (!tiles || !(b->g.dq.data || (b->learns && !b->hopper)))
+        return PE_OK;
+    a.redo = b->hopper ? b->redo_q : 0;
     a.slots = b->hopper || !b->learns ? 0 : (int32_t)b->slots;
     int64_t blocks = a.slots ? b->slots * b->c.a.q.heads : tiles * (tile / SIMT_M);
-    return back_launch(b, DQ, SIMT_M, SIMT_N, tile, blocks, SIMT_THREADS, ATTEND_BACK_BYTES(SIMT_M, SIMT_N, d, dv), &a,
-                       NULL, stream, err);
+    return back_launch(b, DQ, SIMT_M, SIMT_N, tile, blocks, SIMT_THREADS, simt_bytes(b), &a, NULL, stream, err);
 }
 
 static pe_status run_keys(backward *b, void *stream, pe_error *err)
 {
-    size_t d = (size_t)b->c.a.q.dim, dv = (size_t)b->c.a.v.dim;
-    int tile = b->hopper ? HOPPER_M : SIMT_N, queries = dkv_queries(b->c.a.q.dim);
+    int tile = b->hopper ? HOPPER_M : SIMT_N;
     attend_args a = back_args(b, tile);
     int64_t tiles = key_tiles(b, tile);
     if (!tiles || !(b->g.dk.data || b->g.dv.data))
         return PE_OK;
-    if (b->hopper) {
-        size_t shared = ATTEND_DKV_BYTES(HOPPER_M, (size_t)queries, d, dv, (size_t)near_biases(b)) + 1024;
-        a.redo = b->redo_k;
-        TRY(back_launch(b, DKV_HOPPER, HOPPER_M, queries, 0, tiles, HOPPER_THREADS, shared, &a, &b->k_map, stream,
-                        err));
-    }
-    return back_launch(b, DKV, SIMT_M, SIMT_N, tile, tiles * (tile / SIMT_N), SIMT_THREADS,
-                       ATTEND_BACK_BYTES(SIMT_M, SIMT_N, d, dv), &a, NULL, stream, err);
+    a.redo = b->hopper ? b->redo_k : 0;
+    return back_launch(b, DKV, SIMT_M, SIMT_N, tile, tiles * (tile / SIMT_N), SIMT_THREADS, simt_bytes(b), &a, NULL,
+                       stream, err);
 }
 
 /* Gradients of rotated vectors become those of the vectors. */
@@ -344,12 +350,9 @@ static pe_status rotate_gradients(const backward *b, void *stream, pe_error *err
 
 static void make_maps(backward *b)
 {
-    int keys = dq_keys(b->c.a.q.dim), queries = dkv_queries(b->c.a.q.dim);
-    b->hopper = b->hopper && near_biases(b) >= 0 && attend_map(&b->c, b->q_map.q, b->in.q, HOPPER_M) &&
-                attend_map(&b->c, b->q_map.dout, b->dout, HOPPER_M) && attend_map(&b->c, b->q_map.k, b->in.k, keys) &&
-                attend_map(&b->c, b->q_map.v, b->in.v, keys) && attend_map(&b->c, b->k_map.q, b->in.q, queries) &&
-                attend_map(&b->c, b->k_map.dout, b->dout, queries) &&
-                attend_map(&b->c, b->k_map.k, b->in.k, HOPPER_M) && attend_map(&b->c, b->k_map.v, b->in.v, HOPPER_M);
+    b->hopper = b->hopper && near_biases(b) >= 0 && attend_map(&b->c, b->map.q, b->in.q, HOPPER_N) &&
+                attend_map(&b->c, b->map.dout, b->dout, HOPPER_N) && attend_map(&b->c, b->map.k, b->in.k, HOPPER_M) &&
+                attend_map(&b->c, b->map.v, b->in.v, HOPPER_M);
 }
 
 pe_status pe_cuda_attention_backward_work(const pe_cuda_plan *plan, const pe_attention *a, const pe_attention_grad *g,
@@ -379,6 +382,8 @@ pe_status pe_cuda_attention_backward(const pe_cuda_plan *plan, const pe_attentio
         TRY(pe_cuda_rotate_back(plan, PE_OUTPUT, b.dout, b.g.dout, b.c.a.q_at, NULL, stream, err));
     TRY(clear_work(&b, stream, err));
     TRY(run_rows(&b, stream, err));
+    if (b.hopper)
+        TRY(run_hopper(&b, stream, err));
     TRY(run_queries(&b, stream, err));
     TRY(run_keys(&b, stream, err));
     TRY(rotate_gradients(&b, stream, err));
@@ -394,28 +399,23 @@ bool attend_back_recipes(int index, int capability, kernel_recipe *out)
 {
     static const struct {
         int kernel, bias;
-    } all[] = { { ROWS, 0 },
-                { DQ, 0 },
-                { DKV, 0 },
-                { DQ_HOPPER, 0 },
-                { DKV_HOPPER, 0 },
-                { DQ, BIAS_ON },
-                { DKV, BIAS_ON },
-                { DQ_HOPPER, BIAS_ON },
-                { DKV_HOPPER, BIAS_ON },
-                { DQ_HOPPER, BIAS_ON | BIAS_GRADIENT } };
+    } all[] = { { ROWS, 0 },      { FINISH, 0 },       { DQ, 0 },
+                { DKV, 0 },       { HOPPER, 0 },       { DQ, BIAS_ON },
+                { DKV, BIAS_ON }, { HOPPER, BIAS_ON }, { HOPPER, BIAS_ON | BIAS_GRADIENT } };
     const int each = (int)(sizeof all / sizeof *all);
     int which = all[index % each].kernel, n = index / each, width = n % 2 ? 128 : 64;
     pe_dtype type = n / 2 ? PE_F16 : PE_BF16;
-    bool hopper = which >= DQ_HOPPER;
+    bool hopper = which == HOPPER || which == FINISH, rows = which == ROWS || which == FINISH;
     if (n > 3 || capability != 90)
         return false;
     attend_variant v = { .type = type, .out = type, .d = width, .dv = width, .bm = hopper ? HOPPER_M : SIMT_M };
-    v.bn = which == DQ_HOPPER ? dq_keys(width) : which == DKV_HOPPER ? dkv_queries(width) : SIMT_N;
-    v.tile = hopper || which == ROWS ? 0 : HOPPER_M;
-    v.near = hopper;
+    v.bn = hopper ? HOPPER_N : SIMT_N;
+    v.tile = hopper || rows ? 0 : HOPPER_M;
+    v.near = which == HOPPER;
     v.bias[0] = all[index % each].bias;
-    *out = (kernel_recipe){ .source = &source[which], .registers = 168, .shared = 2048, .spilled = hopper ? 16 : 0 };
+    *out = (kernel_recipe){
+        .source = &source[which], .registers = 168, .shared = 2048, .spilled = which == HOPPER ? 24 : 0
+    };
     back_defines(&v, type, type, type, which == ROWS, out->defines);
     return true;
 }

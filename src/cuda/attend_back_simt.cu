@@ -31,7 +31,7 @@ static void back_tile(const attend_args &a, const place &p, back_memory *m, cons
         slope[e] = 1 - x * x;
     }
     finish_scores<NT>(a, p, s, i, kt * BN + 2 * t, hides, near, m->keys_at);
-    float2 row[2] = { row_numbers(a, p, i[0]), row_numbers(a, p, i[1]) };
+    float2 row[2] = { row_numbers(a, p, p.h, i[0]), row_numbers(a, p, p.h, i[1]) };
 #pragma unroll
     for (int e = 0; e < NT * 4; e++) {
         int r = e % 4 / 2, at = (16 * warp + g + 8 * r) * (BN + 1) + e / 4 * 8 + 2 * t + e % 2;

@@ -104,7 +104,7 @@ static int64_t weighted(const attend_positions &p, int batch, int64_t token, con
 /* Row `batch` of the queries' views and key_batch of the keys', tokens q0 .. q0 + nq - 1 and k0 .. k0 + nk - 1; head h;
  * queries from i0 on. */
 typedef struct place {
-    int batch, key_batch, h, i0, tile;
+    int sequence, batch, key_batch, h, i0, tile;
     int q0, nq, k0, nk;
     bool packed, left;
     int64_t offset; /* query i is at key i + offset, for masks by index */
@@ -169,6 +169,7 @@ static bool place_find(const attend_args &a, int n, int size, place &p)
         s = sequence_of((const int64_t *)a.q_lengths.offset, a.sequences, size, m);
         m -= (int)(((const int64_t *)a.q_lengths.offset)[s] / size) + s;
     }
+    p.sequence = s;
     p.tile = n;
     p.i0 = m * size;
     stretch(a.q_lengths, s, a.Tq, p.q0, p.nq);

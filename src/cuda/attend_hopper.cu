@@ -220,8 +220,7 @@ static void compute_tiles(const attend_args &a, shared_tiles *m)
 extern "C" __global__ void __launch_bounds__(128 * (GROUPS + 1), 1)
     attend_hopper(const __grid_constant__ attend_mapped x)
 {
-    extern __shared__ unsigned char memory[];
-    shared_tiles *m = (shared_tiles *)(((uint64_t)memory + 1023) & ~1023ull);
+    shared_tiles *m = shared_memory<shared_tiles>();
     if (threadIdx.x == 0) {
         for (int n = 0; n < 2; n++) {
             barrier_init(&m->task_full[n], 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What gradients of attention need of each query: its log-sum-exp in units of log 2, and dout . out; and the gradients
- * of sinks. Macros: DV, OUT_TYPE, DOUT_TYPE, LSE_DOUBLE; WIDE: out and dout have one type and can be read 16 bytes at a
- * time. */
+ * of sinks; and what becomes of the sums of dq on Hopper. Macros: D, DV, DQ_TYPE, BN, OUT_TYPE, DOUT_TYPE, LSE_DOUBLE;
+ * WIDE: out and dout have one type and can be read 16 bytes at a time. */
 
 /* Sixteen bytes of out and dout: the part that one lane adds. */
 static float row_part(uint64_t out, uint64_t dout)
@@ -74,4 +74,28 @@ extern "C" __global__ void __launch_bounds__(256) attend_dsinks(const __grid_con
     }
     if (threadIdx.x == 0)
         ((float *)a.dsinks)[blockIdx.x] += (float)part[0];
+}
+
+/* dq of the n-th tile of BN queries, from the sums of attend_back_hopper, which are in the order in which its threads
+ * hold them: a warpgroup has half of the columns, and of each 8 columns four numbers in each of its threads. */
+extern "C" __global__ void __launch_bounds__(256) attend_dq_finish(const __grid_constant__ attend_args a)
+{
+    place p;
+    if (!place_find(a, blockIdx.x, BN, p))
+        return;
+    int64_t slot = query_slot(a, p, p.h, p.i0 / BN, BN);
+    const float *sum = (const float *)a.dq_sum + slot * BN * D;
+    bool any = ((const int32_t *)a.turns)[slot] != 0;
+    for (int n = threadIdx.x; n < BN * D / 2; n += blockDim.x) {
+        int row = n / (D / 2), column = n % (D / 2) * 2, token = query_token(a, p, p.i0 + row);
+        bool real = p.i0 + row < p.nq;
+        if (token < 0 || (!real && a.accumulate))
+            continue;
+        float2 x = { 0, 0 };
+        if (real && any)
+            x = *(const float2 *)(sum + (column / 8 * 128 + row / 16 * 32 + row % 8 * 4 + column % 8 / 2) * 4 +
+                                  row % 16 / 8 * 2);
+        store_gradient(a, a.dq, p.batch * a.dq.batch + token * a.dq.token + p.h * a.dq.head + column, x.x * a.scale,
+                       x.y * a.scale, DQ_TYPE);
+    }
 }

@@ -43,6 +43,7 @@ typedef struct grid {
     int64_t x, y, z; /* blocks */
     int threads;
     size_t shared; /* dynamic bytes; more than 48 KiB is asked of the driver */
+    bool together; /* all blocks run at once, because they wait for each other, or the launch fails */
 } grid;
 /* args: the address of the kernel's argument struct. */
 pe_status cuda_launch(pe_cuda *gpu, const kernel *k, grid g, void *stream, const void *args, pe_error *err);

@@ -69,6 +69,7 @@ static const library_function functions[] = {
     FUNCTION(function_get, "cuFuncGetAttribute"),
     FUNCTION(function_set, "cuFuncSetAttribute"),
     FUNCTION(launch, "cuLaunchKernel"),
+    FUNCTION(launch_together, "cuLaunchCooperativeKernel"),
     FUNCTION(error_name, "cuGetErrorName"),
     FUNCTION(error_text, "cuGetErrorString"),
     { "cuTensorMapEncodeTiled", offsetof(cuda_driver, tensor_map), true },
@@ -360,8 +361,11 @@ pe_status cuda_launch(pe_cuda *gpu, const kernel *k, grid g, void *stream, const
     void *arg;
     memcpy(&arg, &args, sizeof arg); /* the driver does not write there */
     TRY(driver_enter(gpu, err));
-    int code = gpu->driver.launch(k->function, (unsigned)g.x, (unsigned)g.y, (unsigned)g.z, (unsigned)g.threads, 1, 1,
-                                  (unsigned)g.shared, stream, &arg, NULL);
+    unsigned x = (unsigned)g.x, y = (unsigned)g.y, z = (unsigned)g.z, threads = (unsigned)g.threads;
+    unsigned shared = (unsigned)g.shared;
+    int code = g.together ? gpu->driver.launch_together(k->function, x, y, z, threads, 1, 1, shared, stream, &arg)
+                          : gpu->driver.launch(k->function, x, y, z, threads, 1, 1, shared, stream, &arg, NULL);
     driver_leave(gpu);
-    return code ? driver_fail(&gpu->driver, code, err, "cuLaunchKernel") : cuda_pass(err);
+    return code ? driver_fail(&gpu->driver, code, err, g.together ? "cuLaunchCooperativeKernel" : "cuLaunchKernel")
+                : cuda_pass(err);
 }

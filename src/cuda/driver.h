@@ -34,6 +34,8 @@ typedef struct cuda_driver {
     int (*function_set)(void *function, int which, int value);
     int (*launch)(void *function, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y,
                   unsigned threads_z, unsigned shared, void *stream, void **args, void **extra);
+    int (*launch_together)(void *function, unsigned x, unsigned y, unsigned z, unsigned threads_x, unsigned threads_y,
+                           unsigned threads_z, unsigned shared, void *stream, void **args);
     int (*error_name)(int code, const char **out);
     int (*error_text)(int code, const char **out);
     int (*tensor_map)(void *map, int type, unsigned rank, void *data, const uint64_t *size, const uint64_t *stride,

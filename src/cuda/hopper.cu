@@ -6,6 +6,14 @@ static uint32_t shared_address(const void *p)
 {
     return (uint32_t)__cvta_generic_to_shared(p);
 }
+/* The block's memory. Swizzles are by address: tiles need multiples of 1024. */
+template <typename TILES> static TILES *shared_memory()
+{
+    extern __shared__ __align__(1024) unsigned char memory[];
+    if (shared_address(memory) % 1024)
+        __trap();
+    return (TILES *)memory;
+}
 static void barrier_init(uint64_t *b, int count)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(b)), "r"(count));
@@ -39,6 +47,52 @@ static void copy_bytes(void *to, const void *from, int bytes, uint64_t *b)
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                      shared_address(to)),
                  "l"(from), "r"(bytes), "r"(shared_address(b))
+                 : "memory");
+}
+/* What this thread wrote to shared memory is there for the copy engine and the matrix units. */
+static void shared_written()
+{
+    asm volatile("fence.proxy.async;" ::: "memory");
+}
+/* From shared memory to global memory; or added there, in float32. Both are a group that one thread waits for. */
+static void store_bytes(void *to, const void *from, int bytes)
+{
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;\ncp.async.bulk.commit_group;" ::"l"(to),
+                 "r"(shared_address(from)), "r"(bytes)
+                 : "memory");
+}
+static void add_bytes(void *to, const void *from, int bytes)
+{
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;\n"
+                 "cp.async.bulk.commit_group;" ::"l"(to),
+                 "r"(shared_address(from)), "r"(bytes)
+                 : "memory");
+}
+/* Until they have read shared memory; until they are done. */
+static void stores_read()
+{
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+static void stores_wait()
+{
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+/* A number in memory that orders what blocks do. */
+static int turn_of(const int32_t *turn)
+{
+    int value;
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];\nfence.proxy.async;" : "=r"(value) : "l"(turn) : "memory");
+    return value;
+}
+static void turn_give(int32_t *turn, int value)
+{
+    asm volatile("fence.proxy.async;\nst.release.gpu.global.s32 [%0], %1;" ::"l"(turn), "r"(value) : "memory");
+}
+/* Four matrices of 8 x 8 numbers, in the matrix units' layout; lane l has the address of row l % 8 of matrix l / 8. */
+static void store_matrices(uint32_t to, const uint32_t *x)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x[0]), "r"(x[1]),
+                 "r"(x[2]), "r"(x[3])
                  : "memory");
 }
 static void group_meet(int id, int threads)
@@ -89,16 +143,10 @@ static uint64_t across(const void *tile, int apart)
 #define F8(x, n)                                                                                                       \
     "+f"(x[n]), "+f"(x[n + 1]), "+f"(x[n + 2]), "+f"(x[n + 3]), "+f"(x[n + 4]), "+f"(x[n + 5]), "+f"(x[n + 6]),        \
         "+f"(x[n + 7])
+#define OUT16 "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15}"
 #define OUT32                                                                                                          \
     "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%"                 \
     "26,%27,%28,%29,%30,%31}"
-#define OUT48                                                                                                          \
-    "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%"                 \
-    "26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47}"
-#define OUT56                                                                                                          \
-    "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%"                 \
-    "26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%"                 \
-    "50,%51,%52,%53,%54,%55}"
 #define OUT64                                                                                                          \
     "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24,%25,%"                 \
     "26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47,%48,%49,%"                 \
@@ -109,27 +157,14 @@ template <int N> static void multiply(float (&x)[N / 2], uint64_t A, uint64_t B,
 /* x += A B, 16 deep: A from registers, B across the head. */
 template <int N> static void multiply_values(float (&x)[N / 2], const uint32_t *A, uint64_t B);
 
+/* x += or = A^T B, 16 deep, 64 rows and N columns: both from shared memory, across. */
+template <int N> static void multiply_across(float (&x)[N / 2], uint64_t A, uint64_t B, int add);
+
 template <> void multiply<64>(float (&x)[32], uint64_t A, uint64_t B, int add)
 {
     asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %34, 0;\nwgmma.mma_async.sync.aligned.m64n64k16.f32." PAIR " " OUT32
                  ", %32, %33, p, 1, 1, 0, 0;\n}"
                  : F8(x, 0), F8(x, 8), F8(x, 16), F8(x, 24)
-                 : "l"(A), "l"(B), "r"(add));
-}
-
-template <> void multiply<96>(float (&x)[48], uint64_t A, uint64_t B, int add)
-{
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %50, 0;\nwgmma.mma_async.sync.aligned.m64n96k16.f32." PAIR " " OUT48
-                 ", %48, %49, p, 1, 1, 0, 0;\n}"
-                 : F8(x, 0), F8(x, 8), F8(x, 16), F8(x, 24), F8(x, 32), F8(x, 40)
-                 : "l"(A), "l"(B), "r"(add));
-}
-
-template <> void multiply<112>(float (&x)[56], uint64_t A, uint64_t B, int add)
-{
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %58, 0;\nwgmma.mma_async.sync.aligned.m64n112k16.f32." PAIR " " OUT56
-                 ", %56, %57, p, 1, 1, 0, 0;\n}"
-                 : F8(x, 0), F8(x, 8), F8(x, 16), F8(x, 24), F8(x, 32), F8(x, 40), F8(x, 48)
                  : "l"(A), "l"(B), "r"(add));
 }
 
@@ -153,6 +188,22 @@ template <> void multiply_values<128>(float (&x)[64], const uint32_t *A, uint64_
     asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." PAIR " " OUT64 ", {%64,%65,%66,%67}, %68, 1, 1, 1, 1;"
                  : F8(x, 0), F8(x, 8), F8(x, 16), F8(x, 24), F8(x, 32), F8(x, 40), F8(x, 48), F8(x, 56)
                  : "r"(A[0]), "r"(A[1]), "r"(A[2]), "r"(A[3]), "l"(B));
+}
+
+template <> void multiply_across<32>(float (&x)[16], uint64_t A, uint64_t B, int add)
+{
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %18, 0;\nwgmma.mma_async.sync.aligned.m64n32k16.f32." PAIR " " OUT16
+                 ", %16, %17, p, 1, 1, 1, 1;\n}"
+                 : F8(x, 0), F8(x, 8)
+                 : "l"(A), "l"(B), "r"(add));
+}
+
+template <> void multiply_across<64>(float (&x)[32], uint64_t A, uint64_t B, int add)
+{
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %34, 0;\nwgmma.mma_async.sync.aligned.m64n64k16.f32." PAIR " " OUT32
+                 ", %32, %33, p, 1, 1, 1, 1;\n}"
+                 : F8(x, 0), F8(x, 8), F8(x, 16), F8(x, 24)
+                 : "l"(A), "l"(B), "r"(add));
 }
 
 /* A warp is done with what the barrier guards. */

@@ -367,6 +367,12 @@ int cuLaunchKernel(const entry *f, unsigned x, unsigned y, unsigned z, unsigned 
     return 0;
 }
 
+int cuLaunchCooperativeKernel(const entry *f, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty, unsigned tz,
+                              unsigned shared, void *stream, void **args)
+{
+    return cuLaunchKernel(f, x, y, z, tx, ty, tz, shared, stream, args, NULL);
+}
+
 int cuGetErrorName(int code, const char **out)
 {
     *out = code ? "EMULATED" : "";

@@ -133,7 +133,9 @@ static inline pe_status scenario(const pe_encoding *e)
     if (!s)
         s = cuda_clear(gpu, p, sizeof numbers, NULL, &err);
     if (!s)
-        s = cuda_launch(gpu, &k, (grid){ 1, 1, 1, 32, 0 }, NULL, &arg, &err);
+        s = cuda_launch(gpu, &k, (grid){ .x = 1, .y = 1, .z = 1, .threads = 32 }, NULL, &arg, &err);
+    if (!s)
+        s = cuda_launch(gpu, &k, (grid){ .x = 1, .y = 1, .z = 1, .threads = 32, .together = true }, NULL, &arg, &err);
     if (!s)
         s = pe_cuda_plan_new(&plan, gpu, e, 16, 0, &err);
     pe_cuda_plan_free(plan);

@@ -253,22 +253,38 @@ int cuFuncSetAttribute(void *function, int which, int value)
     return 0;
 }
 
+static void launched(void *function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned shared, void *stream,
+                     void **args)
+{
+    add(&f.launches, 1);
+    f.grid[0] = x;
+    f.grid[1] = y;
+    f.grid[2] = z;
+    f.threads = threads;
+    f.dynamic = shared;
+    f.stream = stream;
+    f.function = function;
+    memcpy(&f.arg, args[0], sizeof f.arg);
+}
+
 API int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty, unsigned tz,
                        unsigned shared, void *stream, void **args, void **extra);
 int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty, unsigned tz,
                    unsigned shared, void *stream, void **args, void **extra)
 {
     BEGIN(inside);
-    add(&f.launches, 1);
-    f.grid[0] = x;
-    f.grid[1] = y;
-    f.grid[2] = z;
-    f.threads = tx * ty * tz;
-    f.dynamic = shared;
-    f.stream = stream;
-    f.function = function;
-    memcpy(&f.arg, args[0], sizeof f.arg);
+    launched(function, x, y, z, tx * ty * tz, shared, stream, args);
     return extra ? 1 : 0;
+}
+
+API int cuLaunchCooperativeKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty,
+                                  unsigned tz, unsigned shared, void *stream, void **args);
+int cuLaunchCooperativeKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned tx, unsigned ty, unsigned tz,
+                              unsigned shared, void *stream, void **args)
+{
+    BEGIN(inside);
+    launched(function, x, y, z, tx * ty * tz, shared, stream, args);
+    return 0;
 }
 
 API int cuGetErrorName(int code, const char **out);
