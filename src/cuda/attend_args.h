@@ -37,12 +37,18 @@ typedef unsigned long long uint64_t;
 #define ATTEND_HOPPER_BYTES(bm, bn, d, dv, near)                                                                       \
     (2 * ((bm) * (d) + ATTEND_STAGES * (bn) * ((d) + (dv))) +                                                          \
      ATTEND_STAGES * ((near) + 1) * 8 * ATTEND_SLICE(bm, bn) + ATTEND_PLACES_BYTES(bn) + 512)
-/* Backward: attend_back_hopper, whose bm are keys and bn queries, with sums along diagonals for gradients of tables;
- * the kernels on the ordinary units. */
-#define ATTEND_BACK_HOPPER_BYTES(bm, bn, d, dv, near, gradient)                                                        \
+/* Backward: attend_back_hopper, whose bm are keys and bn queries, with sums along diagonals for gradients of tables,
+ * and room for the dq of two tiles where it is there; the kernels on the ordinary units. */
+#define ATTEND_SHARED_MOST 232448 /* of a block on Hopper */
+#define ATTEND_BACK_LEAST(bm, bn, d, dv, near, gradient)                                                               \
     (2 * (((bm) + ATTEND_STAGES * (bn)) * ((d) + (dv)) + (bm) * (bn)) + 4 * (bn) * (d) +                               \
-     ATTEND_STAGES * (8 * (bn) + ((near) + 1) * 8 * ATTEND_SLICE(bm, bn)) + ((gradient) ? 256 : 32) * ((bn) + 24) +    \
-     768)
+     ATTEND_STAGES * (8 * (bn) + ((near) + 1) * 8 * ATTEND_SLICE(bm, bn)) +                                            \
+     ((gradient) ? 32 : 4) * ((bm) + (bn) + 16) + 768)
+#define ATTEND_DQ_STAGES(bm, bn, d, dv, near, gradient)                                                                \
+    (ATTEND_BACK_LEAST(bm, bn, d, dv, near, gradient) + 4 * (bn) * (d) <= ATTEND_SHARED_MOST ? 2 : 1)
+#define ATTEND_BACK_HOPPER_BYTES(bm, bn, d, dv, near, gradient)                                                        \
+    (ATTEND_BACK_LEAST(bm, bn, d, dv, near, gradient) +                                                                \
+     (ATTEND_DQ_STAGES(bm, bn, d, dv, near, gradient) == 2 ? 4 * (bn) * (d) : 0))
 #define ATTEND_BACK_BYTES(bm, bn, d, dv)                                                                               \
     (4 * (((bm) + (bn)) * ((d) + (dv) + 8) + 3 * (bm) * ((bn) + 1)) + 8 * (ATTEND_BIASES_MAX + 2) * (bn))
 #define ATTEND_SIMT_BYTES(bm, bn, d, dv) (4 * ((bm) * ((d) + 4) + (bn) * ((d) + (dv) + 8) + 64 * ((bn) + 1)))

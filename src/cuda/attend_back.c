@@ -233,10 +233,20 @@ static pe_status back_launch(const backward *b, int which, int bm, int bn, int t
     return cuda_launch(b->c.plan->gpu, &k, size, stream, mapped ? (void *)mapped : (void *)a, err);
 }
 
+/* Blocks of one head wait for each other in a row at the beginning of a task: few of them run at the same time. */
+static int32_t wave_heads(const backward *b, int32_t group)
+{
+    int64_t heads = b->c.a.q.heads * (b->c.a.q_lengths.offset ? 1 : b->c.sequences);
+    int64_t least = cuda_processors(b->c.plan->gpu) / 2, more = group < least ? least : group;
+    return (int32_t)(more < heads ? more : heads);
+}
+
 static attend_args back_args(const backward *b, int bm)
 {
     attend_variant v = attend_variant_of(&b->c, &b->in, bm, bm);
     attend_args a = attend_args_of(&b->c, &b->in, &v);
+    if (b->hopper)
+        a.head_group = wave_heads(b, a.head_group);
     a.dout = attend_view_of(b->dout);
     a.dq = attend_view_of(b->g.dq);
     a.dk = attend_view_of(b->g.dk);

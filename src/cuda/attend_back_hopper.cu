@@ -15,9 +15,7 @@
  * two warps beside the copying one add them up, in one order, to a table in memory that belongs to this block alone. */
 #define STAGES ATTEND_STAGES
 #define PART (D / 2) /* columns of dQ that a warpgroup has */
-/* Sums along diagonals that four lanes of a warp have: 8 for each fragment and the one before; zeros on both sides. */
-#define STRIP (BN + 8)
-#define EDGE 8
+#define EDGE 8       /* zeros before and after sums along diagonals */
 static_assert(BM == 128 && BN == 64, "two warpgroups of keys, one tile of queries for the matrix units");
 
 constexpr int gradient_biases()
@@ -27,6 +25,8 @@ constexpr int gradient_biases()
         count += (bias_flags(n) & BIAS_GRADIENT) != 0;
     return count;
 }
+
+constexpr int DQ_STAGES = ATTEND_DQ_STAGES(BM, BN, D, DV, near_biases(), gradient_biases() > 0);
 
 /* A tile of keys to compute. */
 typedef struct key_task {
@@ -38,12 +38,12 @@ typedef struct key_task {
 
 typedef struct shared_tiles {
     unsigned short k[BM * D], v[BM * DV], q[STAGES][BN * D], dout[STAGES][BN * DV], ds[BM * BN];
-    float dq[BN * D];
-    float2 rows[STAGES][BN];
+    float dq[DQ_STAGES][BN * D];
+    float most[STAGES][BN], mean[STAGES][BN]; /* of queries: the log-sum-exp, dout . out */
     float slice[STAGES][near_biases() + 1][2 * SLICE];
-    float strip[gradient_biases() ? 8 : 1][8][EDGE + STRIP + EDGE];
-    uint64_t key_full, key_empty, q_full[STAGES], dout_full[STAGES], empty[STAGES], dq_full, dq_empty;
-    uint64_t strip_full, strip_empty, task_full[2], task_empty[2];
+    float chain[gradient_biases() ? 8 : 1][EDGE + BM + BN - 8 + 2 * EDGE];
+    uint64_t key_full, key_empty, q_full[STAGES], dout_full[STAGES], empty[STAGES];
+    uint64_t dq_full[DQ_STAGES], dq_empty[DQ_STAGES], ds_full, ds_empty, task_full[2], task_empty[2];
     key_task next[2];
 } shared_tiles;
 static_assert(sizeof(shared_tiles) <= ATTEND_BACK_HOPPER_BYTES(BM, BN, D, DV, near_biases(), gradient_biases() > 0),
@@ -66,17 +66,23 @@ static range query_tiles(const attend_args &a, const place &p, int j)
     return range{ see.low / BN, see.high > see.low ? (see.high + BN - 1) / BN : see.low / BN, 0 };
 }
 
-static void key_task_set(const attend_args &a, const place &p, int number, key_task &t)
+/* The next task from the n-th tile on. */
+static void key_task_set(const attend_args &a, int &n, key_task &t)
 {
-    range see = query_tiles(a, p, p.tile);
-    t.p = p;
-    t.number = number;
+    int last = key_tile_count(a, BM);
+    do
+        t.number = tile_number(n++);
+    while (t.number < last && !key_place(a, t.number, BM, t.p));
+    t.over = t.number >= last;
+    if (t.over)
+        return;
+    range see = query_tiles(a, t.p, t.p.tile);
     t.first = see.low;
     t.count = see.high - see.low;
 #pragma unroll
-    for (int n = 0; n < ATTEND_BIASES_MAX; n++)
-        if (bias_near(n))
-            t.corner[n] = corner_of(a, p, a.bias[n]) + p.tile * BM;
+    for (int b = 0; b < ATTEND_BIASES_MAX; b++)
+        if (bias_near(b))
+            t.corner[b] = corner_of(a, t.p, a.bias[b]) + t.p.tile * BM;
 }
 
 /* Of the n-th tile of queries that the task meets, over all heads: its head and its first query. */
@@ -124,22 +130,15 @@ static void copy_queries(const attend_mapped &x, const key_task &t, shared_tiles
 static void copy_tiles(const attend_mapped &x, shared_tiles *m)
 {
     const attend_args &a = x.a;
-    int lane = threadIdx.x, met = 0, keys = 0, round = 0, last = key_tile_count(a, BM);
-    for (int n = 0;; n++) {
-        int number = tile_number(n);
-        place p;
-        if (number < last && !key_place(a, number, BM, p))
-            continue;
+    int lane = threadIdx.x, met = 0, keys = 0, tile = 0;
+    for (int round = 0;; round++) {
         key_task &t = m->next[round % 2];
         barrier_wait(&m->task_empty[round % 2], round / 2 % 2 ^ 1);
         if (lane == 0) {
-            t.over = number >= last;
-            if (!t.over)
-                key_task_set(a, p, number, t);
+            key_task_set(a, tile, t);
             barrier_arrive(&m->task_full[round % 2]);
         }
         __syncwarp();
-        round++;
         if (t.over)
             return;
         if (!t.count)
@@ -152,8 +151,11 @@ static void copy_tiles(const attend_mapped &x, shared_tiles *m)
             barrier_wait(&m->empty[stage], met / STAGES % 2 ^ 1);
             if (lane == 0)
                 copy_queries(x, t, m, stage, h, i0);
-            for (int c = lane; c < BN; c += 32)
-                m->rows[stage][c] = i0 + c < t.p.nq ? row_numbers(a, t.p, h, i0 + c) : float2{ INF, 0 };
+            for (int c = lane; c < BN; c += 32) {
+                float2 x = i0 + c < t.p.nq ? row_numbers(a, t.p, h, i0 + c) : float2{ INF, 0 };
+                m->most[stage][c] = x.x;
+                m->mean[stage][c] = x.y;
+            }
             barrier_arrive(&m->dout_full[stage]);
         }
     }
@@ -196,16 +198,17 @@ static void add_queries(const attend_args &a, shared_tiles *m)
             int64_t slot = query_slot(a, t.p, query_head(t, e), tile, BN);
             int32_t *turn = (int32_t *)a.turns + slot;
             float *sum = (float *)a.dq_sum + slot * BN * D;
-            barrier_wait(&m->dq_full, met % 2);
+            int stage = met % DQ_STAGES;
+            barrier_wait(&m->dq_full[stage], met / DQ_STAGES % 2);
             if (lane == 0) {
                 if (before >= 0) {
                     turn_wait(turn, before + 1);
-                    add_bytes(sum, m->dq, BN * D * 4);
+                    add_bytes(sum, m->dq[stage], BN * D * 4);
                 } else {
-                    store_bytes(sum, m->dq, BN * D * 4);
+                    store_bytes(sum, m->dq[stage], BN * D * 4);
                 }
                 stores_read();
-                barrier_arrive(&m->dq_empty);
+                barrier_arrive(&m->dq_empty[stage]);
                 stores_wait();
                 turn_give(turn, t.p.tile + 1);
             }
@@ -217,61 +220,78 @@ static void add_queries(const attend_args &a, shared_tiles *m)
 
 /* ------------------------------------------------ the warps that add to tables */
 
-/* The sum of a diagonal of the tile: x, of BM + BN - 1, is key BM - 1 - x at query 0, and so on. Lanes 4 g .. 4 g + 3
- * of warp w have the diagonals of their keys 16 w + g and 16 w + g + 8, from that of the second key and query 0 on. */
-static float diagonal_sum(const float (*strip)[8][EDGE + STRIP + EDGE], int x)
+enum { TABLE_THREADS = 64 };
+
+/* Thread r + 8 k of these warps takes row r of each 8 rows of dS, and with each the next 8 columns: these lie on the
+ * same diagonals. */
+static void sum_chains(shared_tiles *m, int thread)
+{
+    int r = thread % 8;
+#pragma unroll 1
+    for (int k = thread / 8 - (BM / 8 - 1); k < BN / 8; k += TABLE_THREADS / 8) {
+        float2 sum[4] = {};
+#pragma unroll 2
+        for (int b = max(0, -k); b < min(BM / 8, BN / 8 - k); b++) {
+            uint4 x = *(const uint4 *)(m->ds + (8 * b + r) * BN + ((b + k) ^ r) * 8);
+            const uint32_t pairs[4] = { x.x, x.y, x.z, x.w };
+#pragma unroll
+            for (int e = 0; e < 4; e++) {
+                float2 y = unpack_numbers(pairs[e], TYPE);
+                sum[e].x += y.x;
+                sum[e].y += y.y;
+            }
+        }
+        float4 *to = (float4 *)(m->chain[r] + EDGE + 8 * (k + BM / 8 - 1));
+        to[0] = float4{ sum[0].x, sum[0].y, sum[1].x, sum[1].y };
+        to[1] = float4{ sum[2].x, sum[2].y, sum[3].x, sum[3].y };
+    }
+}
+
+/* The sum of a diagonal of the tile: x, of BM + BN - 1, is key BM - 1 - x at query 0, and so on. */
+static float diagonal_sum(const shared_tiles *m, int x)
 {
     float even = 0, odd = 0;
-#pragma unroll 2
-    for (int w = 0; w < 8; w++) {
-        int at = x - (BM - 1) + 16 * w + 8;
-        if (at <= -EDGE || at >= STRIP)
-            continue;
 #pragma unroll
-        for (int g = 0; g < 8; g += 2) {
-            even += strip[w][g][EDGE + at + g];
-            odd += strip[w][g + 1][EDGE + at + g + 1];
-        }
+    for (int r = 0; r < 8; r += 2) {
+        even += m->chain[r][EDGE + x + r - 7];
+        odd += m->chain[r + 1][EDGE + x + r + 1 - 7];
     }
     return even + odd;
 }
 
-/* Thread n of these warps has the entries that are n modulo their number, so no two threads write one. What is there is
- * read before the sums have come. */
-static void add_table(const attend_args &a, const key_task &t, shared_tiles *m, int n, int met, int h, int i0)
+/* Thread n of these warps has the entries that are n modulo their number, so no two threads write one. */
+static void add_table(const attend_args &a, const key_task &t, const shared_tiles *m, int thread, int n, int h, int i0)
 {
-    const int threads = 64, each = (BM + BN - 1 + threads - 1) / threads;
+    const int each = (BM + BN - 1 + TABLE_THREADS - 1) / TABLE_THREADS;
     int base = t.corner[n] - i0 - (BN - 1), row = (int)a.bias[n].row;
-    int first = ((int)threadIdx.x - 64 - base % threads + threads) % threads;
-    float *to = (float *)a.dtable[n] + ((int64_t)blockIdx.x * a.H + h) * row, was[each];
+    int first = (thread - base % TABLE_THREADS + TABLE_THREADS) % TABLE_THREADS;
+    float *to = (float *)a.dtable[n] + ((int64_t)blockIdx.x * a.H + h) * row;
 #pragma unroll
     for (int e = 0; e < each; e++) {
-        int at = base + first + e * threads;
-        was[e] = at >= 0 && at < row ? to[at] : 0;
-    }
-    barrier_wait(&m->strip_full, met % 2);
-#pragma unroll
-    for (int e = 0; e < each; e++) {
-        int x = first + e * threads, at = base + x;
+        int x = first + e * TABLE_THREADS, at = base + x;
         if (x < BM + BN - 1 && at >= 0 && at < row)
-            to[at] = was[e] + diagonal_sum(m->strip, BM + BN - 2 - x);
+            to[at] += diagonal_sum(m, BM + BN - 2 - x);
     }
 }
 
 static void add_tables(const attend_args &a, shared_tiles *m)
 {
-    int met = 0;
+    int met = 0, thread = threadIdx.x - 64;
     for (int round = 0;; round++) {
         barrier_wait(&m->task_full[round % 2], round / 2 % 2);
         const key_task &t = m->next[round % 2];
         if (t.over)
             return;
         for (int e = 0; e < t.count * a.group; e++, met++) {
+            barrier_wait(&m->ds_full, met % 2);
+            sum_chains(m, thread);
+            release(&m->ds_empty);
+            group_meet(2, TABLE_THREADS);
 #pragma unroll
             for (int n = 0; n < ATTEND_BIASES_MAX; n++)
                 if (bias_flags(n) & BIAS_GRADIENT)
-                    add_table(a, t, m, n, met, query_head(t, e), query_first(t, e));
-            release(&m->strip_empty);
+                    add_table(a, t, m, thread, n, query_head(t, e), query_first(t, e));
+            group_meet(2, TABLE_THREADS);
         }
         release(&m->task_empty[round % 2]);
     }
@@ -337,22 +357,6 @@ static bool queries_hide(const attend_args &a, const place &p, int i0)
     return end.low > j0 || first.high < j0 + BM;
 }
 
-/* This lane's sums along diagonals: the first key's fragment f lies on the diagonals of the second's fragment f + 1. */
-static void leave_strip(float (*strip)[EDGE + STRIP + EDGE], const float (&ds)[NT * 4])
-{
-    float *to = strip[threadIdx.x % 32 / 4] + EDGE + threadIdx.x % 4 * 2;
-    *(float2 *)to = float2{ ds[2], ds[3] };
-#pragma unroll
-    for (int f = 0; f < NT; f++) {
-        float x = ds[4 * f], y = ds[4 * f + 1];
-        if (f + 1 < NT) {
-            x += ds[4 * f + 6];
-            y += ds[4 * f + 7];
-        }
-        *(float2 *)(to + 8 * (f + 1)) = float2{ x, y };
-    }
-}
-
 /* dS of this warpgroup to shared memory: rows of 64 queries, swizzled. */
 static void leave_scores(unsigned short *ds, const uint32_t (&dscores)[NT * 2], int group)
 {
@@ -372,6 +376,18 @@ static void begin_queries(float (&dq)[PART / 2], const shared_tiles *m, int grou
 #pragma unroll
     for (int n = 0; n < BM / 16; n++)
         multiply_across<PART>(dq, x + n * 2048 / 16, y + n * 2048 / 16, n > 0);
+    products_commit();
+}
+
+/* dk += dS Q, the keys of this warpgroup. */
+static void begin_keys(float (&dk)[D / 2], const shared_tiles *m, int group, int stage)
+{
+    uint64_t x = along(m->ds + group * 64 * BN), y = across(m->q[stage], BN * 128);
+    hold(dk);
+    products_begin();
+#pragma unroll
+    for (int n = 0; n < BN / 16; n++)
+        multiply_mixed<D>(dk, x + n * 32 / 16, y + n * 2048 / 16);
     products_commit();
 }
 
@@ -401,15 +417,84 @@ static void store_keys(const attend_args &a, const place &p, const attend_view &
     }
 }
 
-/* One tile of keys. met: tiles of queries that this block met before; keys: tiles of keys. Tiles are marked in which a
- * hidden number that is NaN or infinite was multiplied by 0. */
+/* What a lane of a computing warpgroup works on. */
+typedef struct workplace {
+    const key_task &t;
+    shared_tiles *m;
+    int group, row; /* row: of the tile, the lane's first key */
+} workplace;
+
+/* From the products s and dp of the n-th tile of queries, the met-th of this block, to the gradients of its scores. dp
+ * is still under way. Marks tiles in which a hidden number that is NaN or infinite is multiplied by 0. */
+static void weigh_back(const attend_args &a, const workplace &w, float (&s)[NT * 4], float (&dp)[NT * 4],
+                       float (&dv)[DV / 2], bool &odd, int n, int met)
+{
+    const key_task &t = w.t;
+    shared_tiles *m = w.m;
+    int stage = met % STAGES, i0 = query_first(t, n);
+    bool hides = queries_hide(a, t.p, i0);
+    uint32_t weights[NT * 2], dscores[NT * 2];
+    add_key_biases(a, t, m->slice[stage], s, w.row, i0);
+    if (hides) {
+        mask_key_scores(a, t.p, s, query_head(t, n), t.p.tile * BM + w.row, i0 + threadIdx.x % 4 * 2);
+        odd = odd || tile_odd(m->q[stage], BN * D) || tile_odd(m->dout[stage], BN * DV);
+        if (tile_odd(m->k, BM * D))
+            ((int32_t *)a.redo_queries)[1 + query_number(a, t.p, query_head(t, n), i0 / BM, BM)] = 1;
+    }
+    const float2 *most = (const float2 *)m->most[stage] + threadIdx.x % 4; /* of queries 2 t and 2 t + 1 */
+    const float2 *mean = (const float2 *)m->mean[stage] + threadIdx.x % 4;
+#pragma unroll
+    for (int f = 0; f < NT; f++) {
+        float2 x = most[4 * f];
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            s[4 * f + e] = exp2_fast(s[4 * f + e] * a.scale_log2 - (e % 2 ? x.y : x.x));
+    }
+    pack_weights<NT>(s, weights);
+    begin_sums<DV>(dv, weights, m->dout[stage]);
+    products_wait<1>();
+    hold(dp);
+#pragma unroll
+    for (int f = 0; f < NT; f++) {
+        float2 x = mean[4 * f];
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            float d = dp[4 * f + e] - (e % 2 ? x.y : x.x);
+            s[4 * f + e] = hides && s[4 * f + e] == 0 ? 0 : s[4 * f + e] * d;
+        }
+    }
+    pack_weights<NT>(s, dscores);
+    products_wait<0>();
+    hold(dv);
+    if (gradient_biases())
+        barrier_wait(&m->ds_empty, met % 2 ^ 1);
+    group_meet(1, 256); /* both have read the last dS */
+    leave_scores(m->ds, dscores, w.group);
+    shared_written();
+    group_meet(1, 256);
+    if (gradient_biases())
+        release(&m->ds_full);
+}
+
+/* dQ of a tile is in registers. */
+static void give_queries(shared_tiles *m, const float (&dq)[PART / 2], int group, int met)
+{
+    int stage = met % DQ_STAGES;
+    barrier_wait(&m->dq_empty[stage], met / DQ_STAGES % 2 ^ 1);
+    leave_queries(m->dq[stage], dq, group);
+    shared_written();
+    release(&m->dq_full[stage]);
+}
+
+/* One tile of keys. met: tiles of queries that this block met before; keys: tiles of keys. The products dQ and dK of a
+ * tile of queries run with those of the next. */
 static void compute_task(const attend_args &a, const key_task &t, shared_tiles *m, int group, int row, int met,
                          int keys)
 {
-    const place &p = t.p;
-    int j = p.tile * BM + row, total = t.count * a.group;
+    const workplace w = { t, m, group, row };
+    const unsigned short *own_keys = m->k + group * 64 * 64, *own_values = m->v + group * 64 * 64;
+    int total = t.count * a.group;
     float s[NT * 4], dp[NT * 4], dk[D / 2], dv[DV / 2], dq[PART / 2];
-    uint32_t weights[NT * 2], dscores[NT * 2];
     bool odd = false;
 #pragma unroll
     for (int e = 0; e < D / 2; e++)
@@ -419,70 +504,42 @@ static void compute_task(const attend_args &a, const key_task &t, shared_tiles *
         dv[e] = 0;
     if (total) {
         barrier_wait(&m->key_full, keys % 2);
-        for (int n = 0; n < total; n++, met++) {
-            int stage = met % STAGES, phase = met / STAGES % 2, i0 = query_first(t, n);
-            bool hides = queries_hide(a, p, i0);
-            barrier_wait(&m->q_full[stage], phase);
-            begin_products<D>(s, m->k + group * 64 * 64, m->q[stage], false);
-            barrier_wait(&m->dout_full[stage], phase);
-            begin_products<DV>(dp, m->v + group * 64 * 64, m->dout[stage], false);
+        barrier_wait(&m->q_full[met % STAGES], met / STAGES % 2);
+        begin_products<D>(s, own_keys, m->q[met % STAGES], false);
+        barrier_wait(&m->dout_full[met % STAGES], met / STAGES % 2);
+        begin_products<DV>(dp, own_values, m->dout[met % STAGES], false);
+        products_wait<1>();
+        hold(s);
+        weigh_back(a, w, s, dp, dv, odd, 0, met);
+        for (int n = 1; n < total; n++) {
+            int last = met++ % STAGES, stage = met % STAGES;
+            begin_queries(dq, m, group);
+            begin_keys(dk, m, group, last);
+            barrier_wait(&m->q_full[stage], met / STAGES % 2);
+            begin_products<D>(s, own_keys, m->q[stage], false);
+            products_wait<2>();
+            hold(dq);
+            give_queries(m, dq, group, met - 1);
+            barrier_wait(&m->dout_full[stage], met / STAGES % 2);
+            begin_products<DV>(dp, own_values, m->dout[stage], false);
             products_wait<1>();
             hold(s);
-            add_key_biases(a, t, m->slice[stage], s, row, i0);
-            if (hides) {
-                mask_key_scores(a, p, s, query_head(t, n), j, i0 + threadIdx.x % 4 * 2);
-                odd = odd || tile_odd(m->q[stage], BN * D) || tile_odd(m->dout[stage], BN * DV);
-                if (tile_odd(m->k, BM * D))
-                    ((int32_t *)a.redo_queries)[1 + query_number(a, p, query_head(t, n), i0 / BM, BM)] = 1;
-            }
-            const float4 *rows = (const float4 *)m->rows[stage] + threadIdx.x % 4; /* of queries 2 t and 2 t + 1 */
-#pragma unroll
-            for (int f = 0; f < NT; f++) {
-                float4 both = rows[4 * f];
-#pragma unroll
-                for (int e = 0; e < 4; e++)
-                    s[4 * f + e] = exp2_fast(s[4 * f + e] * a.scale_log2 - (e % 2 ? both.z : both.x));
-            }
-            pack_weights<NT>(s, weights);
-            begin_sums<DV>(dv, weights, m->dout[stage]);
-            products_wait<gradient_biases() && D == 128 ? 0 : 1>(); /* registers of the weights */
-            hold(dp);
-#pragma unroll
-            for (int f = 0; f < NT; f++) {
-                float4 both = rows[4 * f];
-#pragma unroll
-                for (int e = 0; e < 4; e++) {
-                    float &x = s[4 * f + e], d = dp[4 * f + e] - (e % 2 ? both.w : both.y);
-                    x = hides && x == 0 ? 0 : x * d;
-                }
-            }
-            if (gradient_biases()) {
-                barrier_wait(&m->strip_empty, met % 2 ^ 1);
-                leave_strip(m->strip[threadIdx.x / 32 - 4], s);
-                release(&m->strip_full);
-            }
-            pack_weights<NT>(s, dscores);
-            group_meet(1, 256); /* both have read the last dS */
-            leave_scores(m->ds, dscores, group);
-            shared_written();
-            group_meet(1, 256);
-            begin_queries(dq, m, group);
-            begin_sums<D>(dk, dscores, m->q[stage]);
-            products_wait<1>();
-            hold(dq);
-            barrier_wait(&m->dq_empty, met % 2 ^ 1);
-            leave_queries(m->dq, dq, group);
-            shared_written();
-            release(&m->dq_full);
-            products_wait<0>();
             hold(dk);
-            hold(dv);
-            release(&m->empty[stage]);
+            release(&m->empty[last]);
+            weigh_back(a, w, s, dp, dv, odd, n, met);
         }
+        begin_queries(dq, m, group);
+        begin_keys(dk, m, group, met % STAGES);
+        products_wait<1>();
+        hold(dq);
+        give_queries(m, dq, group, met);
+        products_wait<0>();
+        hold(dk);
+        release(&m->empty[met % STAGES]);
         release(&m->key_empty);
     }
-    store_keys(a, p, a.dk, dk, D, j, a.scale);
-    store_keys(a, p, a.dv, dv, DV, j, 1);
+    store_keys(a, t.p, a.dk, dk, D, t.p.tile * BM + row, a.scale);
+    store_keys(a, t.p, a.dv, dv, DV, t.p.tile * BM + row, 1);
     if (odd)
         ((int32_t *)a.redo)[1 + t.number] = 1;
 }
@@ -514,20 +571,22 @@ extern "C" __global__ void __launch_bounds__(384, 1) attend_back_hopper(const __
             barrier_init(&m->dout_full[n], 1 + 32);
             barrier_init(&m->empty[n], 8);
         }
-        barrier_init(&m->dq_full, 8);
-        barrier_init(&m->dq_empty, 1);
-        barrier_init(&m->strip_full, 8);
-        barrier_init(&m->strip_empty, 2);
+        for (int n = 0; n < DQ_STAGES; n++) {
+            barrier_init(&m->dq_full[n], 8);
+            barrier_init(&m->dq_empty[n], 1);
+        }
+        barrier_init(&m->ds_full, 8);
+        barrier_init(&m->ds_empty, TABLE_THREADS / 32);
         for (int n = 0; n < 2; n++) {
             barrier_init(&m->task_full[n], 1);
-            barrier_init(&m->task_empty[n], gradient_biases() ? 11 : 9);
+            barrier_init(&m->task_empty[n], gradient_biases() ? 9 + TABLE_THREADS / 32 : 9);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         shared_written();
     }
     if (gradient_biases())
-        for (int n = threadIdx.x; n < (int)(sizeof m->strip / sizeof(float)); n += blockDim.x)
-            (&m->strip[0][0][0])[n] = 0;
+        for (int n = threadIdx.x; n < (int)(sizeof m->chain / sizeof(float)); n += blockDim.x)
+            (&m->chain[0][0])[n] = 0;
     __syncthreads();
     if (threadIdx.x < 128) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");

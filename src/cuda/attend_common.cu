@@ -53,6 +53,13 @@ static uint32_t pack_numbers(float low, float high, int type)
         asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
     return r;
 }
+/* And back. */
+static float2 unpack_numbers(uint32_t both, int type)
+{
+    if (type == 1)
+        return float2{ half_to_float(both & 0xffff), half_to_float(both >> 16) };
+    return float2{ __uint_as_float(both << 16), __uint_as_float(both & 0xffff0000) };
+}
 static void store_pair(uint64_t data, int64_t at, float x, float y, int type)
 {
     if (type == 0) {

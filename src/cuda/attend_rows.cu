@@ -12,14 +12,12 @@ static float row_part(uint64_t out, uint64_t dout)
     float sum = 0;
 #pragma unroll
     for (int n = 0; n < 4; n++) {
-        if (OUT_TYPE == 0)
+        if (OUT_TYPE == 0) {
             sum += __uint_as_float(xs[n]) * __uint_as_float(ys[n]);
-        else if (OUT_TYPE == 1)
-            sum += half_to_float(xs[n] & 0xffff) * half_to_float(ys[n] & 0xffff) +
-                   half_to_float(xs[n] >> 16) * half_to_float(ys[n] >> 16);
-        else
-            sum += __uint_as_float(xs[n] << 16) * __uint_as_float(ys[n] << 16) +
-                   __uint_as_float(xs[n] & 0xffff0000) * __uint_as_float(ys[n] & 0xffff0000);
+            continue;
+        }
+        float2 p = unpack_numbers(xs[n], OUT_TYPE), q = unpack_numbers(ys[n], OUT_TYPE);
+        sum += p.x * q.x + p.y * q.y;
     }
     return sum;
 }

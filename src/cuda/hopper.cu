@@ -157,6 +157,8 @@ template <int N> static void multiply(float (&x)[N / 2], uint64_t A, uint64_t B,
 /* x += A B, 16 deep: A from registers, B across the head. */
 template <int N> static void multiply_values(float (&x)[N / 2], const uint32_t *A, uint64_t B);
 
+/* x += A B, 16 deep: A (64 rows) along, B across the head. */
+template <int N> static void multiply_mixed(float (&x)[N / 2], uint64_t A, uint64_t B);
 /* x += or = A^T B, 16 deep, 64 rows and N columns: both from shared memory, across. */
 template <int N> static void multiply_across(float (&x)[N / 2], uint64_t A, uint64_t B, int add);
 
@@ -188,6 +190,20 @@ template <> void multiply_values<128>(float (&x)[64], const uint32_t *A, uint64_
     asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." PAIR " " OUT64 ", {%64,%65,%66,%67}, %68, 1, 1, 1, 1;"
                  : F8(x, 0), F8(x, 8), F8(x, 16), F8(x, 24), F8(x, 32), F8(x, 40), F8(x, 48), F8(x, 56)
                  : "r"(A[0]), "r"(A[1]), "r"(A[2]), "r"(A[3]), "l"(B));
+}
+
+template <> void multiply_mixed<64>(float (&x)[32], uint64_t A, uint64_t B)
+{
+    asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32." PAIR " " OUT32 ", %32, %33, 1, 1, 1, 0, 1;"
+                 : F8(x, 0), F8(x, 8), F8(x, 16), F8(x, 24)
+                 : "l"(A), "l"(B));
+}
+
+template <> void multiply_mixed<128>(float (&x)[64], uint64_t A, uint64_t B)
+{
+    asm volatile("wgmma.mma_async.sync.aligned.m64n128k16.f32." PAIR " " OUT64 ", %64, %65, 1, 1, 1, 0, 1;"
+                 : F8(x, 0), F8(x, 8), F8(x, 16), F8(x, 24), F8(x, 32), F8(x, 40), F8(x, 48), F8(x, 56)
+                 : "l"(A), "l"(B));
 }
 
 template <> void multiply_across<32>(float (&x)[16], uint64_t A, uint64_t B, int add)
