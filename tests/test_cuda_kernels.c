@@ -94,6 +94,8 @@ static usage compiled(const cuda_compiler *c, const kernel_source *source, const
     program_free(&p);
     if (s)
         fail_msg("%s with\n%s\n%s\n%s", source->entry, defines, err.text, log ? log : "");
+    if (strstr(log, "are serialized")) /* products that wait for each other, which ptxas tells in a note */
+        fail_msg("%s with\n%s\n%s", source->entry, defines, log);
     if (!usage_of(log, source->entry, &u))
         fail_msg("%s: nvrtc says nothing of registers: %s", source->entry, log);
     *bytes = code.bytes;

@@ -41,9 +41,9 @@ typedef unsigned long long uint64_t;
  * and room for the dq of two tiles where it is there; the kernels on the ordinary units. */
 #define ATTEND_SHARED_MOST 232448 /* of a block on Hopper */
 #define ATTEND_BACK_LEAST(bm, bn, d, dv, near, gradient)                                                               \
-    (2 * (((bm) + ATTEND_STAGES * (bn)) * ((d) + (dv)) + (bm) * (bn)) + 4 * (bn) * (d) +                               \
-     ATTEND_STAGES * (8 * (bn) + ((near) + 1) * 8 * ATTEND_SLICE(bm, bn)) +                                            \
-     ((gradient) ? 32 : 4) * ((bm) + (bn) + 16) + 768)
+    (2 * (((bm) + ATTEND_STAGES * (bn)) * ((d) + (dv)) + 2 * (bm) * (bn)) + 4 * (bn) * (d) +                           \
+     ATTEND_STAGES * (8 * (bn) + ((near) + 1) * 8 * ATTEND_SLICE(bm, bn)) + ((gradient) ? 256 : 32) * ((bn) + 24) +    \
+     768)
 #define ATTEND_DQ_STAGES(bm, bn, d, dv, near, gradient)                                                                \
     (ATTEND_BACK_LEAST(bm, bn, d, dv, near, gradient) + 4 * (bn) * (d) <= ATTEND_SHARED_MOST ? 2 : 1)
 #define ATTEND_BACK_HOPPER_BYTES(bm, bn, d, dv, near, gradient)                                                        \

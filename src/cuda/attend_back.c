@@ -297,18 +297,21 @@ static size_t simt_bytes(const backward *b)
     return ATTEND_BACK_BYTES(SIMT_M, SIMT_N, (size_t)b->c.a.q.dim, (size_t)b->c.a.v.dim);
 }
 
+static size_t hopper_bytes(const backward *b)
+{
+    size_t m = HOPPER_M, n = HOPPER_N, d = (size_t)b->c.a.q.dim, dv = (size_t)b->c.a.v.dim;
+    return ATTEND_BACK_HOPPER_BYTES(m, n, d, dv, (size_t)near_biases(b), b->learns);
+}
+
 static pe_status run_hopper(backward *b, void *stream, pe_error *err)
 {
-    size_t d = (size_t)b->c.a.q.dim, dv = (size_t)b->c.a.v.dim;
     attend_args a = back_args(b, HOPPER_M);
     a.redo = b->redo_k;
     a.redo_queries = b->redo_q;
     a.dq_sum = b->dq_sum;
     a.turns = b->turns;
-    TRY(back_launch(
-        b, HOPPER, HOPPER_M, HOPPER_N, 0, hopper_blocks(b), HOPPER_THREADS,
-        ATTEND_BACK_HOPPER_BYTES((size_t)HOPPER_M, (size_t)HOPPER_N, d, dv, (size_t)near_biases(b), b->learns), &a,
-        &b->map, stream, err));
+    TRY(back_launch(b, HOPPER, HOPPER_M, HOPPER_N, 0, hopper_blocks(b), HOPPER_THREADS, hopper_bytes(b), &a, &b->map,
+                    stream, err));
     if (!b->g.dq.data)
         return PE_OK;
     a.tiles = back_args(b, HOPPER_N).tiles;
@@ -360,9 +363,9 @@ static pe_status rotate_gradients(const backward *b, void *stream, pe_error *err
 
 static void make_maps(backward *b)
 {
-    b->hopper = b->hopper && near_biases(b) >= 0 && attend_map(&b->c, b->map.q, b->in.q, HOPPER_N) &&
-                attend_map(&b->c, b->map.dout, b->dout, HOPPER_N) && attend_map(&b->c, b->map.k, b->in.k, HOPPER_M) &&
-                attend_map(&b->c, b->map.v, b->in.v, HOPPER_M);
+    b->hopper = b->hopper && near_biases(b) >= 0 && hopper_bytes(b) <= ATTEND_SHARED_MOST &&
+                attend_map(&b->c, b->map.q, b->in.q, HOPPER_N) && attend_map(&b->c, b->map.dout, b->dout, HOPPER_N) &&
+                attend_map(&b->c, b->map.k, b->in.k, HOPPER_M) && attend_map(&b->c, b->map.v, b->in.v, HOPPER_M);
 }
 
 pe_status pe_cuda_attention_backward_work(const pe_cuda_plan *plan, const pe_attention *a, const pe_attention_grad *g,
@@ -424,7 +427,7 @@ bool attend_back_recipes(int index, int capability, kernel_recipe *out)
     v.near = which == HOPPER;
     v.bias[0] = all[index % each].bias;
     *out = (kernel_recipe){
-        .source = &source[which], .registers = 168, .shared = 2048, .spilled = which == HOPPER ? 24 : 0
+        .source = &source[which], .registers = 168, .shared = 2048, .spilled = which == HOPPER ? 48 : 0
     };
     back_defines(&v, type, type, type, which == ROWS, out->defines);
     return true;

@@ -15,8 +15,11 @@
  * two warps beside the copying one add them up, in one order, to a table in memory that belongs to this block alone. */
 #define STAGES ATTEND_STAGES
 #define PART (D / 2) /* columns of dQ that a warpgroup has */
-#define EDGE 8       /* zeros before and after sums along diagonals */
-static_assert(BM == 128 && BN == 64, "two warpgroups of keys, one tile of queries for the matrix units");
+/* Sums along diagonals that four lanes of a warp have: 8 for each fragment and the one before; zeros on both sides. */
+#define STRIP (BN + 8)
+#define EDGE 8
+static_assert(BM == 128 && BN == 64 && NT * 4 <= 32,
+              "two warpgroups of keys, one tile of queries for the matrix units");
 
 constexpr int gradient_biases()
 {
@@ -35,19 +38,6 @@ typedef struct key_task {
     int number, first, count;      /* of the tile; tiles of queries of one head */
     int corner[ATTEND_BIASES_MAX]; /* of tables: the entry for query 0 and the tile's first key */
 } key_task;
-
-typedef struct shared_tiles {
-    unsigned short k[BM * D], v[BM * DV], q[STAGES][BN * D], dout[STAGES][BN * DV], ds[BM * BN];
-    float dq[DQ_STAGES][BN * D];
-    float most[STAGES][BN], mean[STAGES][BN]; /* of queries: the log-sum-exp, dout . out */
-    float slice[STAGES][near_biases() + 1][2 * SLICE];
-    float chain[gradient_biases() ? 8 : 1][EDGE + BM + BN - 8 + 2 * EDGE];
-    uint64_t key_full, key_empty, q_full[STAGES], dout_full[STAGES], empty[STAGES];
-    uint64_t dq_full[DQ_STAGES], dq_empty[DQ_STAGES], ds_full, ds_empty, task_full[2], task_empty[2];
-    key_task next[2];
-} shared_tiles;
-static_assert(sizeof(shared_tiles) <= ATTEND_BACK_HOPPER_BYTES(BM, BN, D, DV, near_biases(), gradient_biases() > 0),
-              "what the host gives");
 
 /* ------------------------------------------------ tiles */
 
@@ -85,15 +75,42 @@ static void key_task_set(const attend_args &a, int &n, key_task &t)
             t.corner[b] = corner_of(a, t.p, a.bias[b]) + t.p.tile * BM;
 }
 
-/* Of the n-th tile of queries that the task meets, over all heads: its head and its first query. */
-static int query_head(const key_task &t, int n)
+/* A tile of queries that the task meets. */
+typedef struct query_tile {
+    int h, i0;
+    bool hides; /* whether some pair of these queries and the keys is hidden */
+} query_tile;
+
+static bool queries_hide(const attend_args &a, const place &p, int i0)
 {
-    return t.p.h + n / t.count;
+    if (KEEP || ADDITIVE || i0 + BN > p.nq)
+        return true;
+    int j0 = p.tile * BM;
+    range first = range_of(a, p, i0), end = range_of(a, p, i0 + BN - 1);
+    return end.low > j0 || first.high < j0 + BM;
 }
-static int query_first(const key_task &t, int n)
+
+/* The n-th one, over all heads. */
+static query_tile query_tile_at(const attend_args &a, const key_task &t, int n)
 {
-    return (t.first + t.count - 1 - n % t.count) * BN;
+    int i0 = (t.first + t.count - 1 - n % t.count) * BN;
+    return query_tile{ t.p.h + n / t.count, i0, queries_hide(a, t.p, i0) };
 }
+
+typedef struct shared_tiles {
+    unsigned short k[BM * D], v[BM * DV], q[STAGES][BN * D], dout[STAGES][BN * DV], ds[2][BM * BN];
+    float dq[DQ_STAGES][BN * D];
+    float most[STAGES][BN], mean[STAGES][BN]; /* of queries: the log-sum-exp, dout . out */
+    float slice[STAGES][near_biases() + 1][2 * SLICE];
+    float strip[gradient_biases() ? 8 : 1][8][EDGE + STRIP + EDGE];
+    uint64_t key_full, key_empty, q_full[STAGES], dout_full[STAGES], empty[STAGES];
+    uint64_t dq_full[DQ_STAGES], dq_empty[DQ_STAGES], ds_full[2], ds_empty[2], strip_full, strip_empty, task_full[2],
+        task_empty[2];
+    key_task next[2];
+    query_tile tile[STAGES];
+} shared_tiles;
+static_assert(sizeof(shared_tiles) <= ATTEND_BACK_HOPPER_BYTES(BM, BN, D, DV, near_biases(), gradient_biases() > 0),
+              "what the host gives");
 
 /* ------------------------------------------------ the copying warp */
 
@@ -113,9 +130,10 @@ static void copy_keys(const attend_mapped &x, const place &p, shared_tiles *m)
         copy_box(m->v + d * BM, x.v, &m->key_full, d, token, head, p.key_batch);
 }
 
-static void copy_queries(const attend_mapped &x, const key_task &t, shared_tiles *m, int stage, int h, int i0)
+static void copy_queries(const attend_mapped &x, const key_task &t, shared_tiles *m, int stage)
 {
     const place &p = t.p;
+    int h = m->tile[stage].h, i0 = m->tile[stage].i0;
     barrier_expect(&m->q_full[stage], BN * D * 2 + near_biases() * 2 * SLICE_BYTES);
     for (int d = 0; d < D; d += 64)
         copy_box(m->q[stage] + d * BN, x.q, &m->q_full[stage], d, p.q0 + i0, h, p.batch);
@@ -147,12 +165,15 @@ static void copy_tiles(const attend_mapped &x, shared_tiles *m)
         if (lane == 0)
             copy_keys(x, t.p, m);
         for (int e = 0; e < t.count * a.group; e++, met++) {
-            int stage = met % STAGES, h = query_head(t, e), i0 = query_first(t, e);
+            int stage = met % STAGES;
+            query_tile next = query_tile_at(a, t, e);
             barrier_wait(&m->empty[stage], met / STAGES % 2 ^ 1);
-            if (lane == 0)
-                copy_queries(x, t, m, stage, h, i0);
+            if (lane == 0) {
+                m->tile[stage] = next;
+                copy_queries(x, t, m, stage);
+            }
             for (int c = lane; c < BN; c += 32) {
-                float2 x = i0 + c < t.p.nq ? row_numbers(a, t.p, h, i0 + c) : float2{ INF, 0 };
+                float2 x = next.i0 + c < t.p.nq ? row_numbers(a, t.p, next.h, next.i0 + c) : float2{ INF, 0 };
                 m->most[stage][c] = x.x;
                 m->mean[stage][c] = x.y;
             }
@@ -193,9 +214,9 @@ static void add_queries(const attend_args &a, shared_tiles *m)
         if (t.over)
             return;
         for (int e = 0; e < t.count * a.group; e++, met++) {
-            int tile = query_first(t, e) / BN;
-            int before = tile_before(a, t.p, tile);
-            int64_t slot = query_slot(a, t.p, query_head(t, e), tile, BN);
+            query_tile now = query_tile_at(a, t, e);
+            int before = tile_before(a, t.p, now.i0 / BN);
+            int64_t slot = query_slot(a, t.p, now.h, now.i0 / BN, BN);
             int32_t *turn = (int32_t *)a.turns + slot;
             float *sum = (float *)a.dq_sum + slot * BN * D;
             int stage = met % DQ_STAGES;
@@ -222,55 +243,59 @@ static void add_queries(const attend_args &a, shared_tiles *m)
 
 enum { TABLE_THREADS = 64 };
 
-/* Thread r + 8 k of these warps takes row r of each 8 rows of dS, and with each the next 8 columns: these lie on the
- * same diagonals. */
-static void sum_chains(shared_tiles *m, int thread)
-{
-    int r = thread % 8;
-#pragma unroll 1
-    for (int k = thread / 8 - (BM / 8 - 1); k < BN / 8; k += TABLE_THREADS / 8) {
-        float2 sum[4] = {};
-#pragma unroll 2
-        for (int b = max(0, -k); b < min(BM / 8, BN / 8 - k); b++) {
-            uint4 x = *(const uint4 *)(m->ds + (8 * b + r) * BN + ((b + k) ^ r) * 8);
-            const uint32_t pairs[4] = { x.x, x.y, x.z, x.w };
-#pragma unroll
-            for (int e = 0; e < 4; e++) {
-                float2 y = unpack_numbers(pairs[e], TYPE);
-                sum[e].x += y.x;
-                sum[e].y += y.y;
-            }
-        }
-        float4 *to = (float4 *)(m->chain[r] + EDGE + 8 * (k + BM / 8 - 1));
-        to[0] = float4{ sum[0].x, sum[0].y, sum[1].x, sum[1].y };
-        to[1] = float4{ sum[2].x, sum[2].y, sum[3].x, sum[3].y };
-    }
-}
-
-/* The sum of a diagonal of the tile: x, of BM + BN - 1, is key BM - 1 - x at query 0, and so on. */
+/* The sum of a diagonal of the tile: x, of BM + BN - 1, is key BM - 1 - x at query 0, and so on. Lanes 4 g .. 4 g + 3
+ * of warp w have the diagonals of their keys 16 w + g and 16 w + g + 8, from that of the second key and query 0 on. */
 static float diagonal_sum(const shared_tiles *m, int x)
 {
     float even = 0, odd = 0;
+#pragma unroll 2
+    for (int w = 0; w < 8; w++) {
+        int at = x - (BM - 1) + 16 * w + 8;
+        if (at <= -EDGE || at >= STRIP)
+            continue;
 #pragma unroll
-    for (int r = 0; r < 8; r += 2) {
-        even += m->chain[r][EDGE + x + r - 7];
-        odd += m->chain[r + 1][EDGE + x + r + 1 - 7];
+        for (int g = 0; g < 8; g += 2) {
+            even += m->strip[w][g][EDGE + at + g];
+            odd += m->strip[w][g + 1][EDGE + at + g + 1];
+        }
     }
     return even + odd;
 }
 
 /* Thread n of these warps has the entries that are n modulo their number, so no two threads write one. */
-static void add_table(const attend_args &a, const key_task &t, const shared_tiles *m, int thread, int n, int h, int i0)
+typedef struct table_part {
+    float *to;       /* entry 0 of the head */
+    int base, first; /* the entry of the tile's last query and first key; the thread's first after it */
+    float was[(BM + BN - 1 + TABLE_THREADS - 1) / TABLE_THREADS];
+} table_part;
+
+static bool part_has(const table_part &p, int e, int row)
 {
-    const int each = (BM + BN - 1 + TABLE_THREADS - 1) / TABLE_THREADS;
-    int base = t.corner[n] - i0 - (BN - 1), row = (int)a.bias[n].row;
-    int first = (thread - base % TABLE_THREADS + TABLE_THREADS) % TABLE_THREADS;
-    float *to = (float *)a.dtable[n] + ((int64_t)blockIdx.x * a.H + h) * row;
+    int x = p.first + e * TABLE_THREADS;
+    return x < BM + BN - 1 && p.base + x >= 0 && p.base + x < row;
+}
+
+/* What is there is read before the sums have come. */
+static table_part part_read(const attend_args &a, const key_task &t, int thread, int n, query_tile q)
+{
+    table_part p;
+    int row = (int)a.bias[n].row;
+    p.to = (float *)a.dtable[n] + ((int64_t)blockIdx.x * a.H + q.h) * row;
+    p.base = t.corner[n] - q.i0 - (BN - 1);
+    p.first = (thread - p.base % TABLE_THREADS + TABLE_THREADS) % TABLE_THREADS;
 #pragma unroll
-    for (int e = 0; e < each; e++) {
-        int x = first + e * TABLE_THREADS, at = base + x;
-        if (x < BM + BN - 1 && at >= 0 && at < row)
-            to[at] += diagonal_sum(m, BM + BN - 2 - x);
+    for (int e = 0; e < (int)(sizeof p.was / sizeof *p.was); e++)
+        p.was[e] = part_has(p, e, row) ? p.to[p.base + p.first + e * TABLE_THREADS] : 0;
+    return p;
+}
+
+static void part_add(const table_part &p, const shared_tiles *m, int row)
+{
+#pragma unroll
+    for (int e = 0; e < (int)(sizeof p.was / sizeof *p.was); e++) {
+        int x = p.first + e * TABLE_THREADS;
+        if (part_has(p, e, row))
+            p.to[p.base + x] = p.was[e] + diagonal_sum(m, BM + BN - 2 - x);
     }
 }
 
@@ -283,15 +308,18 @@ static void add_tables(const attend_args &a, shared_tiles *m)
         if (t.over)
             return;
         for (int e = 0; e < t.count * a.group; e++, met++) {
-            barrier_wait(&m->ds_full, met % 2);
-            sum_chains(m, thread);
-            release(&m->ds_empty);
-            group_meet(2, TABLE_THREADS);
+            query_tile now = query_tile_at(a, t, e);
+            table_part part[ATTEND_BIASES_MAX];
 #pragma unroll
             for (int n = 0; n < ATTEND_BIASES_MAX; n++)
                 if (bias_flags(n) & BIAS_GRADIENT)
-                    add_table(a, t, m, thread, n, query_head(t, e), query_first(t, e));
-            group_meet(2, TABLE_THREADS);
+                    part[n] = part_read(a, t, thread, n, now);
+            barrier_wait(&m->strip_full, met % 2);
+#pragma unroll
+            for (int n = 0; n < ATTEND_BIASES_MAX; n++)
+                if (bias_flags(n) & BIAS_GRADIENT)
+                    part_add(part[n], m, (int)a.bias[n].row);
+            release(&m->strip_empty);
         }
         release(&m->task_empty[round % 2]);
     }
@@ -348,13 +376,20 @@ static void mask_key_scores(const attend_args &a, const place &p, float (&s)[NT 
     }
 }
 
-static bool queries_hide(const attend_args &a, const place &p, int i0)
+/* This lane's sums along diagonals: the first key's fragment f lies on the diagonals of the second's fragment f + 1. */
+static void leave_strip(float (*strip)[EDGE + STRIP + EDGE], const float (&ds)[NT * 4])
 {
-    if (KEEP || ADDITIVE || i0 + BN > p.nq)
-        return true;
-    int j0 = p.tile * BM;
-    range first = range_of(a, p, i0), end = range_of(a, p, i0 + BN - 1);
-    return end.low > j0 || first.high < j0 + BM;
+    float *to = strip[threadIdx.x % 32 / 4] + EDGE + threadIdx.x % 4 * 2;
+    *(float2 *)to = float2{ ds[2], ds[3] };
+#pragma unroll
+    for (int f = 0; f < NT; f++) {
+        float x = ds[4 * f], y = ds[4 * f + 1];
+        if (f + 1 < NT) {
+            x += ds[4 * f + 6];
+            y += ds[4 * f + 7];
+        }
+        *(float2 *)(to + 8 * (f + 1)) = float2{ x, y };
+    }
 }
 
 /* dS of this warpgroup to shared memory: rows of 64 queries, swizzled. */
@@ -368,9 +403,9 @@ static void leave_scores(unsigned short *ds, const uint32_t (&dscores)[NT * 2], 
 }
 
 /* dq = dS^T K, the columns of this warpgroup. */
-static void begin_queries(float (&dq)[PART / 2], const shared_tiles *m, int group)
+static void begin_queries(float (&dq)[PART / 2], const unsigned short *ds, const shared_tiles *m, int group)
 {
-    uint64_t x = across(m->ds, 0), y = across(PART == 64 ? m->k + group * 64 * BM : m->k + group * PART, 0);
+    uint64_t x = across(ds, 0), y = across(PART == 64 ? m->k + group * 64 * BM : m->k + group * PART, 0);
     hold(dq);
     products_begin();
 #pragma unroll
@@ -380,9 +415,9 @@ static void begin_queries(float (&dq)[PART / 2], const shared_tiles *m, int grou
 }
 
 /* dk += dS Q, the keys of this warpgroup. */
-static void begin_keys(float (&dk)[D / 2], const shared_tiles *m, int group, int stage)
+static void begin_keys(float (&dk)[D / 2], const shared_tiles *m, int group, int met)
 {
-    uint64_t x = along(m->ds + group * 64 * BN), y = across(m->q[stage], BN * 128);
+    uint64_t x = along(m->ds[met % 2] + group * 64 * BN), y = across(m->q[met % STAGES], BN * 128);
     hold(dk);
     products_begin();
 #pragma unroll
@@ -424,22 +459,22 @@ typedef struct workplace {
     int group, row; /* row: of the tile, the lane's first key */
 } workplace;
 
-/* From the products s and dp of the n-th tile of queries, the met-th of this block, to the gradients of its scores. dp
+/* From the products s and dp of the met-th tile of queries of this block to the gradients of its scores. dp
  * is still under way. Marks tiles in which a hidden number that is NaN or infinite is multiplied by 0. */
 static void weigh_back(const attend_args &a, const workplace &w, float (&s)[NT * 4], float (&dp)[NT * 4],
-                       float (&dv)[DV / 2], bool &odd, int n, int met)
+                       float (&dv)[DV / 2], bool &odd, int met)
 {
     const key_task &t = w.t;
     shared_tiles *m = w.m;
-    int stage = met % STAGES, i0 = query_first(t, n);
-    bool hides = queries_hide(a, t.p, i0);
+    int stage = met % STAGES;
+    const query_tile &q = m->tile[stage];
     uint32_t weights[NT * 2], dscores[NT * 2];
-    add_key_biases(a, t, m->slice[stage], s, w.row, i0);
-    if (hides) {
-        mask_key_scores(a, t.p, s, query_head(t, n), t.p.tile * BM + w.row, i0 + threadIdx.x % 4 * 2);
+    add_key_biases(a, t, m->slice[stage], s, w.row, q.i0);
+    if (q.hides) {
+        mask_key_scores(a, t.p, s, q.h, t.p.tile * BM + w.row, q.i0 + threadIdx.x % 4 * 2);
         odd = odd || tile_odd(m->q[stage], BN * D) || tile_odd(m->dout[stage], BN * DV);
         if (tile_odd(m->k, BM * D))
-            ((int32_t *)a.redo_queries)[1 + query_number(a, t.p, query_head(t, n), i0 / BM, BM)] = 1;
+            ((int32_t *)a.redo_queries)[1 + query_number(a, t.p, q.h, q.i0 / BM, BM)] = 1;
     }
     const float2 *most = (const float2 *)m->most[stage] + threadIdx.x % 4; /* of queries 2 t and 2 t + 1 */
     const float2 *mean = (const float2 *)m->mean[stage] + threadIdx.x % 4;
@@ -452,42 +487,45 @@ static void weigh_back(const attend_args &a, const workplace &w, float (&s)[NT *
     }
     pack_weights<NT>(s, weights);
     begin_sums<DV>(dv, weights, m->dout[stage]);
-    products_wait<1>();
+    products_wait<gradient_biases() && D == 128 ? 0 : 1>(); /* 0: for want of registers */
     hold(dp);
 #pragma unroll
     for (int f = 0; f < NT; f++) {
         float2 x = mean[4 * f];
 #pragma unroll
-        for (int e = 0; e < 4; e++) {
-            float d = dp[4 * f + e] - (e % 2 ? x.y : x.x);
-            s[4 * f + e] = hides && s[4 * f + e] == 0 ? 0 : s[4 * f + e] * d;
+        for (int e = 0; e < 4; e++) { /* a weight of 0 may meet NaN or infinity */
+            float &y = s[4 * f + e], d = dp[4 * f + e] - (e % 2 ? x.y : x.x);
+            y = y == 0 ? 0 : y * d;
         }
+    }
+    if (gradient_biases()) {
+        barrier_wait(&m->strip_empty, met % 2 ^ 1);
+        leave_strip(m->strip[threadIdx.x / 32 - 4], s);
+        release(&m->strip_full);
     }
     pack_weights<NT>(s, dscores);
     products_wait<0>();
     hold(dv);
-    if (gradient_biases())
-        barrier_wait(&m->ds_empty, met % 2 ^ 1);
-    group_meet(1, 256); /* both have read the last dS */
-    leave_scores(m->ds, dscores, w.group);
+    barrier_wait(&m->ds_empty[met % 2], met / 2 % 2 ^ 1);
+    leave_scores(m->ds[met % 2], dscores, w.group);
     shared_written();
-    group_meet(1, 256);
-    if (gradient_biases())
-        release(&m->ds_full);
+    release(&m->ds_full[met % 2]);
+    group_meet(1 + w.group, 128); /* this warpgroup's own rows are there */
 }
 
-/* dQ of a tile is in registers. */
+/* The dQ of tile `met` is in registers; both warpgroups may write another dS where its own was. */
 static void give_queries(shared_tiles *m, const float (&dq)[PART / 2], int group, int met)
 {
     int stage = met % DQ_STAGES;
+    release(&m->ds_empty[met % 2]);
     barrier_wait(&m->dq_empty[stage], met / DQ_STAGES % 2 ^ 1);
     leave_queries(m->dq[stage], dq, group);
     shared_written();
     release(&m->dq_full[stage]);
 }
 
-/* One tile of keys. met: tiles of queries that this block met before; keys: tiles of keys. The products dQ and dK of a
- * tile of queries run with those of the next. */
+/* One tile of keys. met: tiles of queries that this block met before; keys: tiles of keys. The product dK of a tile of
+ * queries runs with those of the next, dQ with those of the one after it: so warpgroups need not keep step. */
 static void compute_task(const attend_args &a, const key_task &t, shared_tiles *m, int group, int row, int met,
                          int keys)
 {
@@ -510,32 +548,42 @@ static void compute_task(const attend_args &a, const key_task &t, shared_tiles *
         begin_products<DV>(dp, own_values, m->dout[met % STAGES], false);
         products_wait<1>();
         hold(s);
-        weigh_back(a, w, s, dp, dv, odd, 0, met);
+        weigh_back(a, w, s, dp, dv, odd, met);
         for (int n = 1; n < total; n++) {
-            int last = met++ % STAGES, stage = met % STAGES;
-            begin_queries(dq, m, group);
+            int last = met++, stage = met % STAGES;
+            if (n > 1)
+                barrier_wait(&m->ds_full[met % 2], met / 2 % 2 ^ 1);
+            begin_queries(dq, m->ds[met % 2], m, group); /* of the tile before the last; of none, for nothing */
             begin_keys(dk, m, group, last);
             barrier_wait(&m->q_full[stage], met / STAGES % 2);
             begin_products<D>(s, own_keys, m->q[stage], false);
             products_wait<2>();
             hold(dq);
-            give_queries(m, dq, group, met - 1);
+            if (n > 1)
+                give_queries(m, dq, group, met - 2);
             barrier_wait(&m->dout_full[stage], met / STAGES % 2);
             begin_products<DV>(dp, own_values, m->dout[stage], false);
             products_wait<1>();
             hold(s);
             hold(dk);
-            release(&m->empty[last]);
-            weigh_back(a, w, s, dp, dv, odd, n, met);
+            release(&m->empty[last % STAGES]);
+            weigh_back(a, w, s, dp, dv, odd, met);
         }
-        begin_queries(dq, m, group);
-        begin_keys(dk, m, group, met % STAGES);
+        if (total > 1)
+            barrier_wait(&m->ds_full[(met - 1) % 2], (met - 1) / 2 % 2);
+        begin_queries(dq, m->ds[(met + 1) % 2], m, group);
+        begin_keys(dk, m, group, met);
         products_wait<1>();
         hold(dq);
-        give_queries(m, dq, group, met);
+        if (total > 1)
+            give_queries(m, dq, group, met - 1);
+        barrier_wait(&m->ds_full[met % 2], met / 2 % 2);
+        begin_queries(dq, m->ds[met % 2], m, group);
         products_wait<0>();
+        hold(dq);
         hold(dk);
         release(&m->empty[met % STAGES]);
+        give_queries(m, dq, group, met);
         release(&m->key_empty);
     }
     store_keys(a, t.p, a.dk, dk, D, t.p.tile * BM + row, a.scale);
@@ -575,9 +623,11 @@ extern "C" __global__ void __launch_bounds__(384, 1) attend_back_hopper(const __
             barrier_init(&m->dq_full[n], 8);
             barrier_init(&m->dq_empty[n], 1);
         }
-        barrier_init(&m->ds_full, 8);
-        barrier_init(&m->ds_empty, TABLE_THREADS / 32);
+        barrier_init(&m->strip_full, 8);
+        barrier_init(&m->strip_empty, TABLE_THREADS / 32);
         for (int n = 0; n < 2; n++) {
+            barrier_init(&m->ds_full[n], 8);
+            barrier_init(&m->ds_empty[n], 8);
             barrier_init(&m->task_full[n], 1);
             barrier_init(&m->task_empty[n], gradient_biases() ? 9 + TABLE_THREADS / 32 : 9);
         }
@@ -585,8 +635,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) attend_back_hopper(const __
         shared_written();
     }
     if (gradient_biases())
-        for (int n = threadIdx.x; n < (int)(sizeof m->chain / sizeof(float)); n += blockDim.x)
-            (&m->chain[0][0])[n] = 0;
+        for (int n = threadIdx.x; n < (int)(sizeof m->strip / sizeof(float)); n += blockDim.x)
+            (&m->strip[0][0][0])[n] = 0;
     __syncthreads();
     if (threadIdx.x < 128) {
         asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");

@@ -172,8 +172,12 @@ pe_status rotate_launch(rotate_call *c, void *stream, pe_error *err)
     variant_defines(&c->as, defines, sizeof defines);
     TRY(cuda_kernel(c->gpu, &source, defines, &k, err));
     size_t factors = sizeof(float) * 2 * (size_t)(a->sides * a->block_tokens * a->pairs);
-    grid g = { (all + a->block_tokens - 1) / a->block_tokens, 1, 1, c->as.threads,
-               factors + sizeof(rotate_token) * (size_t)a->block_tokens, false };
+    grid g = { (all + a->block_tokens - 1) / a->block_tokens,
+               1,
+               1,
+               c->as.threads,
+               factors + sizeof(rotate_token) * (size_t)a->block_tokens,
+               false };
     return cuda_launch(c->gpu, &k, g, stream, a, err);
 }
 
