@@ -609,6 +609,8 @@ typedef struct pe_tensor {
     bool projected;     /* its initial values are codes of the distance, (rows, heads * head_dim); a model
                            trains a weight that they are multiplied by, for any number of rows               */
     double min, max;    /* a training step keeps its values within these; -inf, inf: no bounds               */
+    double rate, decay; /* how it is best trained: the learning rate and the weight decay of a model's
+                           weights are multiplied by these for it                                            */
 } pe_tensor;
 PE_API int64_t pe_encoding_param_count(const pe_encoding *e); /* elements of the block */
 PE_API int pe_encoding_tensor_count(const pe_encoding *e);

@@ -55,6 +55,7 @@ static inline void case_setup(lab_setup *s)
     case_entry(s, "rope", "rope", "rope");
     case_entry(s, "rope:scaling=ntk", "rope", "rope-scaling-ntk");
     case_entry(s, "learned", "learned:rows=256", "learned");
+    s->entry[3].tensor[s->entry[3].tensors++] = (lab_tensor){ .name = "table", .rate = 10 };
     case_entry(s, "sinusoidal", "sinusoidal", "sinusoidal");
     s->minutes = 3, s->step_seconds = 0.125, s->test_seconds = 1.5;
 }

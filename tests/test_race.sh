@@ -159,6 +159,65 @@ check "a window is as large as the grid it is trained on" grep -q '"window:windo
 all=$("$POSENC" list | awk '/^$/ { exit } NR > 1 && /^[a-z]/ { print $1 }' | paste -sd,)
 expect 0 "fire" -e "$all,kerple:form=power" $tiny --steps 2 --data grid --train-length 64 --test 1x --out all
 
+# ---- how position parameters are trained
+# cut_to COPY FOLDER TRAINING STEP: a copy of the folder as a kill soon after the checkpoint of this step leaves it.
+cut_to() {
+  rm -rf "$1"; cp -r "$2" "$1"
+  for ((i = $4 + 1; i <= 99; i++)); do rm -f "$1/$3/step-$(printf %08d $i).safetensors"; done
+  head -$(($4 + 1)) "$2/$3/log.jsonl" >"$1/$3/log.jsonl"
+}
+rates() { grep -A99 '"entries"' "$1/race.json" | grep -E '"(rate|decay)"' | tr -dc '0-9.\n' | paste -sd' '; }
+expect 0 "t5" -e rope,t5,fire $tiny --steps 4 --position-rate 2,table=5 --position-decay table=0.5 --out asked
+check "as asked: table, then the six of fire" test "$(rates asked)" = "5 0.5 2 0 2 0 2 0 2 0 2 0 2 0"
+check "the report has them" grep -q '>0.01 (5 × the weights' asked/report.html
+check "--json has them" grep -q '"rate": 5' <("$POSENC" report asked --json)
+own=$("$POSENC" list t5 --json | grep -E '"(rate|decay)"' | tr -dc '0-9.\n' | paste -sd' ')
+expect 0 "t5" -e t5 $tiny --steps 4 --out own
+check "as the row says, unless asked" test "$(rates own)" = "$own"
+expect 0 "t5" -e t5 $tiny --steps 4 --position-rate "${own% *}" --out same-rate
+check "which is no other training" same own/t5-1 same-rate/t5-1
+expect 0 "t5" -e t5 $tiny --steps 4 --position-rate 0 --out still
+check "another rate is another" test "$(weights own/t5-1)" != "$(weights still/t5-1)"
+expect 0 "t5" -e t5 $tiny --steps 4 --position-rate 3 --checkpoint-every 1 --keep 9 --out at3
+cut_to cut3 at3 t5-1 2
+expect 0 "t5" --resume cut3 --quiet
+check "resumed with the folder's rates: the same weights and log" same at3/t5-1 cut3/t5-1
+sed -i 's/"rate": 3/"rate": 4/' cut3/race.json
+rm -f cut3/t5-1/log.jsonl
+expect 0 "of a run with other settings" --resume cut3 --quiet
+sed -i 's/"rate": 4/"rate": -4/' cut3/race.json
+expect 3 "rate and decay of the tensor table" --resume cut3 --quiet
+sed -i 's/"rate": -4/"rate": 4/; s/"name": "table"/"name": "tabel"/' cut3/race.json
+expect 3 "race.json has a tensor tabel" --resume cut3 --quiet
+for bad in x 1, -1 =3 table= 1e9 nan; do expect 2 "--position-rate is $bad; needs" -e t5 $tiny --steps 4 --position-rate=$bad --out no; done
+expect 2 "no encoding of this race has a learned tensor u" -e t5 $tiny --steps 4 --position-decay u=1 --out no
+
+# ---- an encoding that is dropped after training (DroPE)
+drop="-e none,rope,learned,t5 $tiny --steps 20 --drop rope,learned,t5 --drop-steps 30"
+expect 0 "rope dropped" $drop --checkpoint-every 1 --keep 99 --out drop
+expect 0 "rope" -e rope $tiny --steps 20 --out undropped
+check "the training before it is that of any race" same undropped/rope-1 drop/rope-1
+check "a training of its own, a line for each step, one for the run, one for each test" test "$(wc -l <drop/rope-dropped-1/log.jsonl)" = 33
+check "learned goes past its table now" test "$(grep -c '"cannot": ""' drop/learned-dropped-1/log.jsonl)" = 2
+check "and has no table any more" test -z "$(grep -ao 'position.table' drop/learned-dropped-1/step-00000030.safetensors)"
+check "the page says so" grep -q '>rope, then 30 steps without it<' drop/report.html
+for at in 1 17; do # cut before the first step that was saved, and later
+  cut_to cut drop t5-dropped-1 $((at - 1))
+  expect 0 "t5 dropped" --resume cut --quiet
+  check "resumed from step $((at - 1)): the same weights and log" same drop/t5-dropped-1 cut/t5-dropped-1
+done
+rm -rf cut; cp -r drop cut; rm -rf cut/rope-dropped-1 cut/rope-1/step-*20.safetensors
+expect 3 "cut/rope-1 has no checkpoint of step 20, which rope dropped goes on from" --resume cut --quiet
+expect 0 "rope dropped" -e rope $tiny --steps 21 --drop rope --out tenth
+check "a tenth of the steps, rounded up" grep -q '"dropped": 3' tenth/race.json
+expect 0 "rope dropped" -e rope $tiny --minutes 0.05 --drop rope --out timed
+check "of minutes too" test "$(sed -n 's/.*"dropped": \([1-9]\)/\1/p' timed/race.json | tail -1)"
+expect 2 "--drop has alibi, which is not in the race" -e rope $tiny --steps 2 --drop alibi --out no
+expect 2 "--drop has none, which has no encoding to drop" -e none $tiny --steps 2 --drop none --out no
+expect 2 "whose weights (rope) are there already" -e rope,rope:scaling=yarn $tiny --steps 2 --drop rope,rope:scaling=yarn --out no
+expect 2 "joined to the embedding" -e sinusoidal:join=concat,width=8 $tiny --steps 2 --drop sinusoidal:join=concat,width=8 --out no
+expect 2 "--drop-steps needs --drop" -e rope $tiny --steps 2 --drop-steps 3 --out no
+
 # ---- minutes become steps
 expect 0 "" -e none $tiny --minutes 0.05 --out minutes --json
 check "the calibration is recorded" grep -q '"calibration": *"0.05 minutes' minutes/race.json

@@ -83,7 +83,7 @@ TEST(a_page_holds_together_and_asks_no_one)
         "Trained at 256, alibi holds at 4096", "2.12 ± 0.01", ">cannot<", "+1.48 (p &#60; 0.001)",
         "position 511 is past its 256 rows", "fedcba9876543210", "posenc race --encodings &#34;rope,alibi&#34;",
         "arXiv 2108.12409", "178.97", "OpenBLAS 0.3.21", "0.125 s a step", "Welch&#39;s t", "33 k for positions",
-        "67.5 ±",
+        "67.5 ±", ">0.02 (10 × the weights&#39;)<", ">none<",
     };
     const char *page = page_now();
     expect_all(page, said, COUNT(said));
@@ -95,8 +95,18 @@ TEST(a_page_holds_together_and_asks_no_one)
     for (int i = 0; i < made.setup.entries; i++) {
         char cell[200];
         snprintf(cell, sizeof cell, "</span>%s</th>", made.setup.entry[i].name);
-        assert_int_equal(count_of(page, cell), i == 2 ? 3 : 4); /* ranking, costs, specs; overfitting if trained */
+        /* ranking, costs, specs; overfitting if trained; rates of learned tensors */
+        assert_int_equal(count_of(page, cell), i == 2 ? 3 : i == 3 ? 5 : 4);
     }
+}
+
+TEST(a_page_says_how_long_a_model_was_trained_without_what_it_dropped)
+{
+    results.setup.entry[3].dropped = 80; /* of learned:rows=256 */
+    const char *page = page_now();
+    expect_all(page, (const char *const[]){ ">learned:rows=256, then 80 steps without it<" }, 1);
+    /* the rates are in the rows of what it was dropped from */
+    assert_null(strstr(page, "How learned positions were trained"));
 }
 
 TEST(pictures_stand_alone_too)

@@ -292,6 +292,41 @@ TEST(race_json_is_checked)
     assert_int_equal(read_setup(), PE_ERR_FORMAT);
 }
 
+TEST(how_tensors_are_trained_is_checked)
+{
+    begin_empty();
+    lab_entry *e = &c.setup.entry[3];
+    e->dropped = 7;
+    case_race_json(&c);
+    assert_ok(read_results());
+    assert_memory_equal(&r.setup, &c.setup, sizeof r.setup);
+    e->dropped = -1;
+    case_race_json(&c);
+    assert_int_equal(read_setup(), PE_ERR_RANGE);
+    assert_non_null(strstr(err.text, "dropped"));
+    e->dropped = 0;
+    case_race_json(&c);
+    read_text("race.json");
+    for (char *at = text; (at = strstr(at, ",\n      \"dropped\": 0")); at += 10) /* as posenc 0.1 wrote it */
+        memset(at, ' ', strlen(",\n      \"dropped\": 0"));
+    FILE *f = open_file("race.json", "w");
+    fputs(text, f);
+    fclose(f);
+    assert_null(strstr(text, "dropped"));
+    assert_ok(read_setup());
+    e->tensors = LAB_TENSORS_MAX;
+    case_race_json(&c);
+    assert_ok(read_setup());
+    read_text("race.json");
+    char *list = strstr(text, "\"tensors\": [\n        {");
+    f = open_file("race.json", "w");
+    fprintf(f, "%.*s\"tensors\": [{\"name\": \"one\", \"rate\": 1, \"decay\": 0}, %s", (int)(list - text), text,
+            list + strlen("\"tensors\": ["));
+    fclose(f);
+    assert_int_equal(read_setup(), PE_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "more than 32 tensors"));
+}
+
 /* ---------------------------------------------------------------- several folders */
 
 TEST(folders_are_united_where_they_agree)
@@ -325,6 +360,15 @@ TEST(folders_are_united_where_they_agree)
     snprintf(b.setup.entry[0].spec, sizeof b.setup.entry[0].spec, "alibi:slopes=other");
     case_race_json(&b);
     assert_int_equal(lab_read_results(&r, both, 2, &err), PE_ERR_FORMAT);
+    b.setup.entry[0] = c.setup.entry[3];
+    b.setup.entry[0].tensor[0].rate = 3;
+    case_race_json(&b);
+    assert_int_equal(lab_read_results(&r, both, 2, &err), PE_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "learned is trained with other rates"));
+    snprintf(b.setup.entry[0].name, sizeof b.setup.entry[0].name, "at 3");
+    case_race_json(&b);
+    assert_ok(lab_read_results(&r, both, 2, &err)); /* another training of the same spec */
+    assert_int_equal(r.runs, 12 + 2);
     case_free(&b);
 }
 

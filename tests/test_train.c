@@ -228,13 +228,16 @@ static void fill_known(bench *b, double w, double g)
 }
 
 /* Gradients g and -g, weights 2: after a step w = 2 -+ rate s g / (s g + eps) - rate decay 2, with s = clip / |gradient|
- * where that is below 1. eps is of g's size, so that s is seen; matrices decay, norms do not. */
+ * where that is below 1. eps is of g's size, so that s is seen; matrices decay, norms do not. The encoding's tensors
+ * have their own rate and decay, times the others'. */
 static void check_known_step(double decay, double clip)
 {
     bench b;
     double loss, g = 0.01;
     adam_rates r = { .rate = 0.125, .beta1 = 0.9, .beta2 = 0.95, .eps = 0.005, .decay = decay, .clip = clip };
-    start(&b, "none", 1);
+    start(&b, "t5+learned", 1);
+    assert_true(model_train(b.m, "t5.table", 8, 0) && model_train(b.m, "learned.table", 0.5, 4));
+    assert_false(model_train(b.m, "table", 1, 1));
     assert_ok(model_gradients(b.m, &b.batch, &loss, &err));
     fill_known(&b, 2, g);
     double length = g * sqrt((double)model_count(b.m)), s = clip > 0 && clip < length ? clip / length : 1;
@@ -242,8 +245,10 @@ static void check_known_step(double decay, double clip)
     for (int i = 0; i < model_tensor_count(b.m); i++) {
         const model_tensor *t = model_tensor_at(b.m, i);
         for (int64_t n = 0; n < t->count; n++) {
-            double down = (n % 2 ? -g : g) * s / (g * s + r.eps) + (t->rank > 1 ? decay * 2 : 0);
-            double want = 2 - r.rate * down, got = (double)model_weights(b.m)[t->offset + n];
+            double times = t->position ? (strstr(t->name, "t5") ? 0 : 4) : t->rank > 1;
+            double down = (n % 2 ? -g : g) * s / (g * s + r.eps) + times * decay * 2;
+            double rate = r.rate * (t->position ? (strstr(t->name, "t5") ? 8 : 0.5) : 1);
+            double want = 2 - rate * down, got = (double)model_weights(b.m)[t->offset + n];
             if (!(fabs(got - want) < 1e-5))
                 fail_msg("decay %g, clip %g: %s[%d] is %.9g; needs %.9g", decay, clip, t->name, (int)n, got, want);
         }
@@ -257,6 +262,47 @@ TEST(clipping_and_decay_act_on_a_step_as_their_formulas_say)
     for (int i = 0; i < COUNT(decay); i++)
         for (int k = 0; k < COUNT(clip); k++)
             check_known_step(decay[i], clip[k]);
+}
+
+/* What a row says of its tensors is what a model does with them. */
+TEST(each_learned_tensor_is_trained_as_its_row_says)
+{
+    for (int i = 0; i < pe_info_count(); i++) {
+        bench b;
+        char *text = spec_of(pe_info_at(i));
+        start(&b, text, 1);
+        const pe_encoding *e = model_encoding(b.m);
+        for (int t = 0; t < pe_encoding_tensor_count(e); t++) {
+            const pe_tensor *own = pe_encoding_tensor(e, t);
+            char name[MODEL_NAME_MAX];
+            snprintf(name, sizeof name, "layer.1.position.%s%s", own->name, own->projected ? ".weight" : "");
+            const model_tensor *there = model_tensor_find(b.m, name);
+            there = there ? there : model_tensor_find(b.m, name + strlen("layer.1."));
+            assert_non_null(there);
+            assert_true(there->rate == own->rate && there->decay == own->decay);
+            assert_true(own->rate > 0 && own->rate <= 100 && own->decay == own->projected); /* a matrix decays */
+        }
+        end(&b);
+        free(text);
+    }
+}
+
+TEST(queries_are_scaled_and_nothing_else)
+{
+    bench a, b;
+    start(&a, "rope", 1);
+    start(&b, "rope", 1);
+    model_scale_queries(b.m, 2);
+    const model_tensor *t = model_tensor_find(a.m, "layer.1.qkv");
+    for (int64_t n = 0; n < a.m->count; n++) {
+        bool query = false;
+        for (int l = 0; l < 2; l++)
+            query = query || (n >= a.m->layer[l].qkv.weight && n < a.m->layer[l].qkv.weight + 32 * 32);
+        assert_true(model_weights(b.m)[n] == model_weights(a.m)[n] * (query ? 2 : 1));
+    }
+    assert_int_equal(t->shape[0], 64); /* 32 rows of queries, 16 of keys, 16 of values */
+    end(&a);
+    end(&b);
 }
 
 TEST(the_rate_warms_up_and_falls_to_a_tenth)

@@ -675,9 +675,10 @@ static PyObject *encoding_tensors(PyObject *object, PyObject *unused)
         PyObject *shape = PyTuple_New(t->rank);
         for (int r = 0; shape && r < t->rank; r++)
             PyTuple_SetItem(shape, r, PyLong_FromLongLong(t->shape[r]));
-        PyObject *row = shape ? Py_BuildValue("{s:s,s:N,s:L,s:L,s:s,s:d,s:d}", "name", t->name, "shape", shape,
+        PyObject *row = shape ? Py_BuildValue("{s:s,s:N,s:L,s:L,s:s,s:d,s:d,s:d,s:d}", "name", t->name, "shape", shape,
                                               "offset", (long long)t->offset, "count", (long long)t->count, "about",
-                                              t->about ? t->about : "", "min", t->min, "max", t->max)
+                                              t->about ? t->about : "", "min", t->min, "max", t->max, "rate", t->rate,
+                                              "decay", t->decay)
                               : NULL;
         if (!row || PyList_Append(list, row))
             Py_CLEAR(list);

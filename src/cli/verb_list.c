@@ -139,6 +139,8 @@ static void add_tensor(result *out, const pe_tensor *t)
     result_flag(out, "projected", NULL, t->projected);
     result_real(out, "min", NULL, t->min);
     result_real(out, "max", NULL, t->max);
+    result_real(out, "rate", NULL, t->rate);
+    result_real(out, "decay", NULL, t->decay);
     result_close(out);
 }
 

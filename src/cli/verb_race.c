@@ -23,6 +23,10 @@ static const cli_option options[] = {
       "instead of --steps: minutes for the whole race, calibrated at its start" },
     { "seeds", 0, CLI_INT, "N", "1", 1, LAB_SEEDS_MAX, "repeat every training with N seeds" },
     { "first-seed", 0, CLI_INT, "N", "1", 0, INT64_C(1) << 53, "the first seed; the others are N+1, N+2, ..." },
+    { "drop", 0, CLI_TEXT, "NAME,...", NULL, 0, 0,
+      "DroPE: also drop these encodings after training, train on without an encoding, and test that" },
+    { "drop-steps", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 31,
+      "training steps after an encoding was dropped; default: a tenth of the steps" },
     { "data", 0, CLI_TEXT, "NAME", "stories", 0, 0, "data to train and test on; see below" },
     { "text", 0, CLI_PATH, "FILE,...", NULL, 0, 0, "train on text files; a name that has a comma must be alone" },
     { "test-text", 0, CLI_PATH, "FILE,...", NULL, 0, 0, "text files to test on; default: the last tenth of each text" },
@@ -35,6 +39,11 @@ static const cli_option options[] = {
     { "hidden", 0, CLI_INT, "N", NULL, 1, 1 << 20, "hidden dimension of the MLP; default: 8/3 of the width" },
     { "batch", 0, CLI_INT, "N", "16", 1, 65536, "sequences in a step" },
     { "rate", 0, CLI_TEXT, "R", "0.002", 0, 0, "peak learning rate; cosine decay lowers it to a tenth" },
+    { "position-rate", 0, CLI_TEXT, "X|NAME=X,...", NULL, 0, 0,
+      "learning rate of the encodings' learned tensors, or of those with this name, times --rate; default: each its "
+      "own" },
+    { "position-decay", 0, CLI_TEXT, "X|NAME=X,...", NULL, 0, 0,
+      "their weight decay, times that of the weights (0.1); default: each its own" },
     { "warmup", 0, CLI_INT, "N", "50", 0, INT64_C(1) << 40, "steps until the peak learning rate" },
     { "test-tokens", 0, CLI_INT, "N", "32k", 1, INT64_C(1) << 40, "tokens in each test" },
     { "threads", 0, CLI_INT, "N", NULL, 1, 1024, "threads to use; default: the CPUs this process may use" },
@@ -192,6 +201,12 @@ static cli_exit read_args(race_asked *out, race_words *words, const cli_args *a)
     cli_command(out->setup.command, sizeof out->setup.command, a);
     CLI_TRY(read_source(&out->source, words, a));
     CLI_TRY(read_setup(&out->setup, a));
+    out->position_rate = cli_text(a, "position-rate");
+    out->position_decay = cli_text(a, "position-decay");
+    out->drop = cli_text(a, "drop");
+    out->drop_steps = cli_int(a, "drop-steps");
+    if (out->drop_steps && !out->drop)
+        return cli_fail(a, CLI_USAGE, "--drop-steps needs --drop: which encodings");
     return read_entries(out, a);
 }
 

@@ -55,7 +55,9 @@ void params_tell(pe_encoding *e)
                                 .hooks = e->part[i].hooks,
                                 .projected = t->projected,
                                 .min = bounded ? t->min : -INFINITY,
-                                .max = bounded ? t->max : INFINITY };
+                                .max = bounded ? t->max : INFINITY,
+                                .rate = t->rate > 0 ? t->rate : 1,
+                                .decay = t->decay };
             for (int d = 0; d < t->rank; d++)
                 out->shape[d] = t->shape[d];
             tensor_name(e, i, t->name, out->name);

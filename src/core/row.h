@@ -50,6 +50,8 @@ typedef struct tensor {
     double a, b; /* normal: deviation; uniform: from, to; constant: value */
     bool projected;
     double min, max; /* training clamps it to this range; 0, 0: no limits */
+    double rate;     /* of training, times that of a model's weights; 0: 1. What scripts/rates.sh found */
+    double decay;    /* weight decay, times that of a model's weights; 0: none */
 } tensor;
 
 /* A score or value term by table: score(i, j) += x . table[index(i - j)][h], x being q_i + extra[h] or k_j; for

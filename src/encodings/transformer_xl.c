@@ -66,7 +66,8 @@ pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err)
                   .rank = 3,
                   .shape = { back + ahead + 1, H, D },
                   .fill = FILL_ROW,
-                  .projected = true },
+                  .projected = true,
+                  .decay = 1 }, /* what is trained is a matrix like others */
         err));
     TRY(part_tensor(p,
                     (tensor){ .name = "u",

@@ -133,8 +133,11 @@ void race_skip(race *r, double work)
 pe_status race_new_model(model **out, const race *r, const race_training *t, pe_error *err)
 {
     model_config c = race_model(&r->results.setup);
-    TRY(model_new(out, &c, r->results.setup.entry[t->entry].trained, r->pool, err));
+    const lab_entry *e = &r->results.setup.entry[t->entry];
+    TRY(model_new(out, &c, e->dropped ? e->spec : e->trained, r->pool, err));
     model_init(*out, t->seed);
+    for (int i = 0; i < e->tensors; i++)
+        model_train(*out, e->tensor[i].name, e->tensor[i].rate, e->tensor[i].decay);
     return PE_OK;
 }
 
@@ -281,6 +284,7 @@ pe_status race_start(race *r, pe_error *err)
         TRY(race_calibrate(r, err));
     if (r->stopped)
         return PE_OK;
+    race_fill_dropped(r);
     TRY(race_save(r, err));
     r->saved = true;
     return PE_OK;
@@ -292,8 +296,10 @@ static double all_work(const race *r)
     double tests = 0;
     for (int k = 0; k < s->tests; k++)
         tests += race_work(s, race_windows(r, s->test[k]) * s->test[k], s->test[k]);
-    return r->trainings * 3. * race_work(s, s->steps * s->batch * s->train_length, s->train_length) +
-           tests * s->entries * s->seeds;
+    double all = tests * s->entries * s->seeds;
+    for (int i = 0; i < r->trainings; i++)
+        all += 3 * race_work(s, race_steps(s, &r->training[i]) * s->batch * s->train_length, s->train_length);
+    return all;
 }
 
 pe_status race_run(race *r, pe_error *err)

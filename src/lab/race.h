@@ -9,7 +9,7 @@
  *     race_free(r);
  *
  * The same initial weights (by the seed and the names of tensors), the same data in the same order and the same number
- * of steps for each. A training is one (trained spec, seed): entries that share the spec share it.
+ * of steps for each. A training has one seed; entries that are trained alike (lab_trained_alike) share it.
  */
 #ifndef POSENC_LAB_RACE_H
 #define POSENC_LAB_RACE_H
@@ -29,6 +29,11 @@ typedef struct race_asked {
     lab_setup setup;   /* entries' names and specs, sizes, schedule, seeds; the rest is filled in by race_open */
     lab_source source; /* its texts outlive the race */
     char folder[RACE_FOLDER];
+    /* Of position parameters, times the weights': "10", or "table=10,u=1" for some tensors; NULL: as their rows say.
+     * The texts outlive the race. */
+    const char *position_rate, *position_decay;
+    const char *drop;                  /* names of entries whose encoding is also dropped after training; NULL: none */
+    int64_t drop_steps;                /* of training after that; 0: a tenth of the steps */
     const char *sweep;                 /* the file of a sweep, which outlives the race; NULL: none */
     int line[LAB_ENTRIES_MAX];         /* of it, from 1, that an entry stands in; 0: it is from the list */
     bool resume;                       /* the folder says all of the above */
@@ -41,9 +46,9 @@ typedef struct race_asked {
     const volatile sig_atomic_t *stop; /* not 0: finish the step, save, return; NULL: never */
 } race_asked;
 
-/* One (trained spec, seed). */
+/* One training with one seed. */
 typedef struct race_training {
-    int entry; /* the first with this trained spec */
+    int entry; /* the first that is trained so */
     uint64_t seed;
     char folder[RACE_FOLDER + 160];
 } race_training;
@@ -89,10 +94,24 @@ pe_status race_add_list(lab_setup *s, const char *list, pe_error *err);
 /* Adds a sweep: a line for each, "spec" or "name = spec"; # starts a comment. */
 pe_status race_add_file(race_asked *out, const char *path, pe_error *err);
 
+pe_status race_add_entry(lab_setup *s, const char *name, const char *spec, pe_error *err);
+/* The word of such a list at *at, which moves on to the next, NULL after the last. */
+#define RACE_WORD 4096 /* a longer word is cut off there, and refused as a spec */
+void race_next_word(char out[RACE_WORD], const char **at);
+
 /* ---------------------------------------------------------------- parts of it */
 
+/* The rates of an entry's tensors: what was asked, or what a folder to resume says (rates.c). */
+pe_status race_set_rates(const race *r, lab_entry *e, const model *m, pe_error *err);
+/* Whether what was asked means something, and each name in it a tensor of some entry (rates.c). */
+pe_status race_check_rates(const race *r, pe_error *err);
 /* Fills in trained specs and positions; refuses what cannot be trained (race_setup.c). */
 pe_status race_check(race *r, pe_error *err);
+/* Adds the entries that asked.drop names, without their encodings, and what follows from the steps (drop.c). */
+pe_status race_add_dropped(race *r, pe_error *err);
+void race_fill_dropped(race *r);
+/* The first weights of a training without the encoding: the last of the one with it (drop.c). */
+pe_status race_take_dropped(model *m, const race *r, const race_training *t, pe_error *err);
 /* All trainings, and room for their lines (race_setup.c). */
 pe_status race_plan(race *r, pe_error *err);
 model_config race_model(const lab_setup *s);
@@ -100,6 +119,7 @@ model_config race_model(const lab_setup *s);
 pe_status race_new_model(model **out, const race *r, const race_training *t, pe_error *err);
 /* The batch as the model takes it: positions as many as its encoding knows. */
 model_batch race_batch(const model *m, const lab_batch *b);
+int64_t race_steps(const lab_setup *s, const race_training *t);        /* of this training */
 uint64_t race_fingerprint(const lab_setup *s, const race_training *t); /* of all that weights follow from */
 bool race_shares(const lab_setup *s, int entry, const race_training *t);
 const char *race_spec_at(char out[400], const lab_setup *s, int entry, int64_t length); /* NULL: out of memory */

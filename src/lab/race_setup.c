@@ -39,7 +39,7 @@ static void make_slug(lab_entry *e, const lab_setup *s)
         snprintf(e->slug, sizeof e->slug, "%s-%d", base, i);
 }
 
-static pe_status add_entry(lab_setup *s, const char *name, const char *spec, pe_error *err)
+pe_status race_add_entry(lab_setup *s, const char *name, const char *spec, pe_error *err)
 {
     lab_entry e = { 0 };
     if (s->entries == LAB_ENTRIES_MAX)
@@ -69,16 +69,21 @@ static bool goes_on(const char *word)
     return word[n] == '=';
 }
 
+void race_next_word(char out[RACE_WORD], const char **at)
+{
+    const char *end = *at + strcspn(*at, ",");
+    while (*end && goes_on(end + 1))
+        end += 1 + strcspn(end + 1, ",");
+    snprintf(out, RACE_WORD, "%.*s", (int)(end - *at < RACE_WORD ? end - *at : RACE_WORD - 1), *at);
+    *at = *end ? end + 1 : NULL;
+}
+
 pe_status race_add_list(lab_setup *s, const char *list, pe_error *err)
 {
-    char spec[4096];
+    char spec[RACE_WORD];
     for (const char *at = list; at;) {
-        const char *end = at + strcspn(at, ",");
-        while (*end && goes_on(end + 1))
-            end += 1 + strcspn(end + 1, ",");
-        snprintf(spec, sizeof spec, "%.*s", (int)(end - at < 4096 ? end - at : 4095), at); /* longer ones are refused */
-        TRY(add_entry(s, spec, spec, err));
-        at = *end ? end + 1 : NULL;
+        race_next_word(spec, &at);
+        TRY(race_add_entry(s, spec, spec, err));
     }
     return PE_OK;
 }
@@ -101,9 +106,9 @@ static pe_status add_line(lab_setup *s, char *line, pe_error *err)
         return PE_OK;
     char *mark = line + strcspn(line, "=:");
     if (*mark != '=')
-        return add_entry(s, line, line, err);
+        return race_add_entry(s, line, line, err);
     *mark = 0;
-    return add_entry(s, trim(line), trim(mark + 1), err);
+    return race_add_entry(s, trim(line), trim(mark + 1), err);
 }
 
 pe_status race_add_file(race_asked *out, const char *path, pe_error *err)
@@ -186,22 +191,33 @@ static pe_status check_pass(const race *r, model *m, pe_error *err)
     return status;
 }
 
-/* The spec that is trained, and a model with it. */
-static pe_status check_entry(race *r, lab_entry *e, pe_error *err)
+static pe_status fill_trained(const lab_setup *s, lab_entry *e, pe_error *err)
 {
-    lab_setup *s = &r->results.setup;
-    model *m;
-    TRY(check_spec(s, e, err));
     char *trained = lab_spec_trained(e->spec, s->train_length, s->causal);
     size_t size = trained ? strlen(trained) : 0;
     snprintf(e->trained, sizeof e->trained, "%s", trained ? trained : "");
     free(trained);
     if (!size || size >= sizeof e->trained)
         return io_fail(err, PE_ERR_NOMEM, "no room for the spec that %s is trained with", e->name);
+    return PE_OK;
+}
+
+/* The spec that is trained, and a model with it. */
+static pe_status check_entry(race *r, lab_entry *e, pe_error *err)
+{
+    lab_setup *s = &r->results.setup;
+    model *m;
+    TRY(check_spec(s, e, err));
+    if (!e->dropped)
+        TRY(fill_trained(s, e, err));
     model_config c = race_model(s);
     TRY(model_new(&m, &c, e->trained, r->pool, err));
     fill_in(s, m);
     pe_status status = check_axes(r, m, err);
+    if (!status)
+        status = race_set_rates(r, e, m, err);
+    if (!status && e->dropped && model_use(m, e->spec, NULL))
+        status = io_fail(err, PE_ERR_UNSUITED, "%s is joined to the embedding, so it cannot be dropped", e->trained);
     if (!status)
         status = check_pass(r, m, err);
     model_free(m);
@@ -310,9 +326,12 @@ pe_status race_check(race *r, pe_error *err)
     const lab_setup *s = &r->results.setup;
     TRY(check_numbers(s, err));
     TRY(check_lengths(r, err));
-    for (int i = 0; i < s->entries; i++)
+    for (int i = 0; i < s->entries; i++) {
         TRY(check_one(r, i, err));
-    return PE_OK;
+        if (i == s->entries - 1 && !r->asked.resume)
+            TRY(race_add_dropped(r, err)); /* which may be more entries, to be checked too */
+    }
+    return race_check_rates(r, err);
 }
 
 /* The trainings: one for each trained spec and seed, and its fingerprint. */
@@ -331,7 +350,7 @@ model_config race_model(const lab_setup *s)
 
 bool race_shares(const lab_setup *s, int entry, const race_training *t)
 {
-    return !strcmp(s->entry[entry].trained, s->entry[t->entry].trained);
+    return lab_trained_alike(&s->entry[entry], &s->entry[t->entry]);
 }
 
 const char *race_spec_at(char out[400], const lab_setup *s, int entry, int64_t length)
@@ -342,26 +361,40 @@ const char *race_spec_at(char out[400], const lab_setup *s, int entry, int64_t l
     return spec ? out : NULL;
 }
 
-/* FNV-1a of a text with all settings. */
-uint64_t race_fingerprint(const lab_setup *s, const race_training *t)
+int64_t race_steps(const lab_setup *s, const race_training *t)
 {
-    char text[1200];
-    uint64_t hash = 0xcbf29ce484222325u;
-    snprintf(text, sizeof text,
-             "%s seed %" PRIu64 " data %" PRIx64 " model %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
-             " %" PRId64 " %d schedule %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %a %a %a",
-             s->entry[t->entry].trained, t->seed, s->data_fingerprint, s->layers, s->width, s->heads, s->kv_heads,
-             s->hidden, s->vocab, s->causal, s->train_length, s->batch, s->steps, s->warmup, s->rate, s->decay,
-             s->clip);
+    return s->entry[t->entry].dropped ? s->entry[t->entry].dropped : s->steps;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text) /* FNV-1a */
+{
     for (const char *c = text; *c; c++)
         hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
     return hash;
 }
 
+uint64_t race_fingerprint(const lab_setup *s, const race_training *t)
+{
+    char text[1200];
+    const lab_entry *e = &s->entry[t->entry];
+    snprintf(text, sizeof text,
+             "%s seed %" PRIu64 " data %" PRIx64 " model %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64
+             " %" PRId64 " %d schedule %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %a %a %a",
+             e->trained, t->seed, s->data_fingerprint, s->layers, s->width, s->heads, s->kv_heads, s->hidden, s->vocab,
+             s->causal, s->train_length, s->batch, s->steps, s->warmup, s->rate, s->decay, s->clip);
+    uint64_t hash = hash_text(0xcbf29ce484222325u, text);
+    for (int i = 0; i < e->tensors; i++) {
+        snprintf(text, sizeof text, " %s %a %a", e->tensor[i].name, e->tensor[i].rate, e->tensor[i].decay);
+        hash = hash_text(hash, text);
+    }
+    snprintf(text, sizeof text, " dropped %" PRId64, e->dropped);
+    return e->dropped ? hash_text(hash, text) : hash;
+}
+
 static bool is_new(const lab_setup *s, int entry)
 {
     for (int i = 0; i < entry; i++)
-        if (!strcmp(s->entry[i].trained, s->entry[entry].trained))
+        if (lab_trained_alike(&s->entry[i], &s->entry[entry]))
             return false;
     return true;
 }
@@ -434,8 +467,9 @@ static pe_status time_training(race *r, int training, pe_error *err)
     if (!status)
         status = time_tests(&tests, r, m, training, err);
     model_free(m);
-    s->step_seconds += step;
-    s->test_seconds += tests * sharers(r, training);
+    bool dropped = s->entry[r->training[training].entry].dropped;
+    s->step_seconds += !dropped ? step : r->asked.drop_steps ? 0 : step / 10;
+    s->test_seconds += tests * sharers(r, training) + (dropped ? step * (double)r->asked.drop_steps : 0);
     return status;
 }
 

@@ -143,6 +143,17 @@ static void add_data(result *out, const lab_results *r, int entry)
     const lab_entry *e = &r->setup.entry[entry];
     result_text(out, "spec", NULL, e->spec);
     result_text(out, "trained", NULL, e->trained);
+    if (e->dropped)
+        result_int(out, "dropped", NULL, e->dropped);
+    result_open(out, RESULT_LIST, "tensors", NULL);
+    for (int i = 0; i < e->tensors; i++) {
+        result_open(out, RESULT_RECORD, NULL, NULL);
+        result_text(out, "name", NULL, e->tensor[i].name);
+        result_real(out, "rate", NULL, e->tensor[i].rate);
+        result_real(out, "decay", NULL, e->tensor[i].decay);
+        result_close(out);
+    }
+    result_close(out);
     result_open(out, RESULT_LIST, "tests", NULL);
     for (int i = 0; i < r->setup.tests; i++) {
         lab_summary s = lab_summarise(r, entry, r->setup.test[i], LAB_BITS);
@@ -313,7 +324,7 @@ static run_means means_of(const report *p, int entry)
     const lab_setup *s = &p->r->setup;
     for (int i = 0; i < p->r->runs; i++) {
         const lab_run *run = &p->r->run[i];
-        if (!run->ended || strcmp(s->entry[run->entry].trained, s->entry[entry].trained))
+        if (!run->ended || !lab_trained_alike(&s->entry[run->entry], &s->entry[entry]))
             continue;
         out.finished = out.finished && run->end.finished;
         double n = ++out.runs; /* means, one run at a time */
@@ -605,11 +616,51 @@ static void add_specs(result *out, const report *p, int entry)
         result_open(out, RESULT_RECORD, NULL, "");
         add_name(out, p, entry);
         result_text(out, NULL, "trained as", s->entry[entry].trained);
+        if (s->entry[entry].dropped)
+            result_shown(out, "%s, then %" PRId64 " steps without it", s->entry[entry].trained,
+                         s->entry[entry].dropped);
         result_int(out, NULL, "from length", s->test[i]);
         result_text(out, NULL, "tested as", spec);
         result_close(out);
         before = spec;
     }
+}
+
+/* "0.02 (10 × that of the weights)" */
+static void add_factor(result *out, const char *label, double of_weights, double factor)
+{
+    result_real(out, NULL, label, of_weights * factor);
+    if (factor == 0)
+        result_shown(out, "none");
+    else if (factor != 1)
+        result_shown(out, "%s (%s × the weights')", text_show(of_weights * factor).text, text_show(factor).text);
+}
+
+static bool has_rates(const report *p, int entry)
+{
+    return was_trained(p, entry) && !p->r->setup.entry[entry].dropped;
+}
+
+static void add_rates(result *out, const report *p)
+{
+    const lab_setup *s = &p->r->setup;
+    int count = 0;
+    for (int i = 0; i < s->entries; i++)
+        count += has_rates(p, i) ? s->entry[i].tensors : 0;
+    if (!count)
+        return;
+    result_open(out, RESULT_TABLE, NULL, "How learned positions were trained");
+    for (int i = 0; i < s->entries; i++)
+        for (int t = 0; t < s->entry[p->order[i]].tensors && has_rates(p, p->order[i]); t++) {
+            const lab_tensor *x = &s->entry[p->order[i]].tensor[t];
+            result_open(out, RESULT_RECORD, NULL, "");
+            add_name(out, p, p->order[i]);
+            result_text(out, NULL, "tensor", x->name);
+            add_factor(out, "learning rate", s->rate, x->rate);
+            add_factor(out, "weight decay", s->decay, x->decay);
+            result_close(out);
+        }
+    result_close(out);
 }
 
 static void add_making(result *out, const report *p)
@@ -625,6 +676,7 @@ static void add_making(result *out, const report *p)
     for (int i = 0; i < s->tests; i++)
         result_int(out, NULL, "", s->test[i]);
     result_close(out);
+    add_rates(out, p);
     result_open(out, RESULT_TABLE, NULL, "The exact specs");
     result_folded(out);
     for (int i = 0; i < s->entries; i++)

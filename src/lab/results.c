@@ -145,7 +145,10 @@ pe_status fields_read(void *to, const field *f, int count, const io_node *at, pe
     for (int i = 0; i < count && !s; i++, f++) {
         io_node child;
         char place[IO_JSON_PLACE_MAX];
-        if (!io_json_get(&child, at, f->name))
+        bool there = io_json_get(&child, at, f->name);
+        if (!there && f->late)
+            continue;
+        if (!there)
             return io_fail(err, PE_ERR_FORMAT, "%s has no %s", io_json_place(place, at), f->name);
         if (f->elements && io_json_kind_of(&child) != IO_JSON_ARRAY)
             return io_fail(err, PE_ERR_FORMAT, "%s is no array", io_json_place(place, &child));
@@ -190,7 +193,7 @@ const field *fields_differ(const field *f, int count, const void *first, const v
 /* A row each: a member, named as it is. */
 #define ROW(type, kind, member, elements, count_at, min, max, agree)                                                   \
     {                                                                                                                  \
-#member, kind, offsetof(type, member), sizeof((type *)0)->member, elements, count_at, min, max, agree          \
+#member, kind, offsetof(type, member), sizeof((type *)0)->member, elements, count_at, min, max, agree, false   \
     }
 #define TEXT(type, member) ROW(type, FIELD_TEXT, member, 0, 0, 0, 0, false)
 #define ONE(type, kind, member, min, max) ROW(type, kind, member, 0, 0, min, max, false)
@@ -240,6 +243,12 @@ static const field entry_fields[] = {
     TEXT(lab_entry, spec),
     TEXT(lab_entry, trained),
     TEXT(lab_entry, slug),
+    { "dropped", FIELD_INT, offsetof(lab_entry, dropped), sizeof(int64_t), 0, 0, 0, INT64_C(1) << 31, false, true },
+};
+static const field tensor_fields[] = {
+    TEXT(lab_tensor, name),
+    ONE(lab_tensor, FIELD_REAL, rate, 0, 0),
+    ONE(lab_tensor, FIELD_REAL, decay, 0, 0),
 };
 static const field train_fields[] = {
     ONE(lab_train_line, FIELD_INT, step, 0, MANY),  ONE(lab_train_line, FIELD_REAL, loss, 0, 0),
@@ -275,6 +284,7 @@ static const field failure_fields[] = {
 
 const record record_setup = { setup_fields, COUNT(setup_fields) };
 const record record_entry = { entry_fields, COUNT(entry_fields) };
+const record record_tensor = { tensor_fields, COUNT(tensor_fields) };
 const record record_train = { train_fields, COUNT(train_fields) };
 const record record_test = { test_fields, COUNT(test_fields) };
 const record record_run = { run_fields, COUNT(run_fields) };
@@ -283,6 +293,15 @@ const record record_failure = { failure_fields, COUNT(failure_fields) };
 bool lab_is_eval(const lab_setup *s)
 {
     return !strcmp(s->kind, "eval");
+}
+
+bool lab_trained_alike(const lab_entry *a, const lab_entry *b)
+{
+    bool same = !strcmp(a->trained, b->trained) && a->tensors == b->tensors && a->dropped == b->dropped;
+    for (int i = 0; same && i < a->tensors; i++)
+        same = !strcmp(a->tensor[i].name, b->tensor[i].name) && a->tensor[i].rate == b->tensor[i].rate &&
+               a->tensor[i].decay == b->tensor[i].decay;
+    return same;
 }
 
 bool lab_in_last_quarter(int64_t at, int64_t length)
@@ -306,6 +325,13 @@ static void write_setup(json_out j, const lab_setup *s)
     for (int i = 0; i < s->entries; i++) {
         out_open(&j, NULL, '{');
         write_fields(&j, &record_entry, &s->entry[i]);
+        out_open(&j, "tensors", '[');
+        for (int t = 0; t < s->entry[i].tensors; t++) {
+            out_open(&j, NULL, '{');
+            write_fields(&j, &record_tensor, &s->entry[i].tensor[t]);
+            out_close(&j, '}');
+        }
+        out_close(&j, ']');
         out_close(&j, '}');
     }
     out_close(&j, ']');

@@ -8,7 +8,7 @@
  *     RUNS/NAME/SLUG-SEED/step-00000400.safetensors                           checkpoints (run.h)
  *     RUNS/NAME/log.jsonl           an eval's lines "test"
  *
- * SLUG is that of the first entry with this trained spec. */
+ * SLUG is that of the first entry that is trained so. */
 #ifndef POSENC_LAB_RESULTS_H
 #define POSENC_LAB_RESULTS_H
 
@@ -21,13 +21,23 @@
 #define LAB_ENTRIES_MAX 64
 #define LAB_TESTS_MAX 16
 #define LAB_SEEDS_MAX 64
+#define LAB_TENSORS_MAX 32 /* learned tensors of an encoding */
 
-/* One encoding of the race. Entries with the same trained spec share its weights. */
+/* How a learned tensor of an encoding is trained: its learning rate and weight decay, times those of the weights. */
+typedef struct lab_tensor {
+    char name[40];
+    double rate, decay;
+} lab_tensor;
+
+/* One encoding of the race. Entries that are trained alike share the weights (lab_trained_alike). */
 typedef struct lab_entry {
     char name[64];     /* no two alike. What people call it: the spec, or "name = spec" of a sweep's file */
     char spec[400];    /* as asked */
     char trained[400]; /* the spec that was trained: spec without what is added afterwards */
     char slug[64];     /* of its folder: letters, digits, - _ and . (not first) */
+    lab_tensor tensor[LAB_TENSORS_MAX];
+    int tensors;
+    int64_t dropped; /* steps of training with spec, none, after the encoding of trained was dropped; 0: not dropped */
 } lab_entry;
 
 typedef struct lab_setup {
@@ -88,9 +98,9 @@ typedef struct lab_failure_line { /* where a training broke off */
     char why[500];
 } lab_failure_line;
 
-/* One (trained spec, seed). */
+/* One training with one seed. */
 typedef struct lab_run {
-    int entry; /* the first with this trained spec */
+    int entry; /* the first that is trained so */
     uint64_t seed;
     lab_train_line *train;
     int trains;
@@ -108,6 +118,8 @@ typedef struct lab_results {
 } lab_results;
 
 bool lab_is_eval(const lab_setup *s);
+/* The same spec, its tensors at the same rates, dropped for the same number of steps or not. */
+bool lab_trained_alike(const lab_entry *a, const lab_entry *b);
 /* Whether position at is in the last quarter of a window, rounded up: one position at least. */
 bool lab_in_last_quarter(int64_t at, int64_t length);
 

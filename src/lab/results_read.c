@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Results from their folders: lists that grow, the lines of a log, one folder, several as one race. */
+#include "base/try.h"
 #include "io/io.h"
 #include "lab/results.h"
 #include "lab/results_records.h"
@@ -181,6 +182,9 @@ static pe_status results_read_log(lab_results *r, int run, const char *path, pe_
 static pe_status add_entry(lab_setup *all, const lab_entry *e, const char *folder, pe_error *err)
 {
     int i = results_entry(all, e->name);
+    if (i >= 0 && !strcmp(all->entry[i].trained, e->trained) && !lab_trained_alike(&all->entry[i], e))
+        return io_fail(err, PE_ERR_FORMAT, "%s: %s is trained with other rates than in a folder before it", folder,
+                       e->name);
     if (i >= 0 && (strcmp(all->entry[i].spec, e->spec) || strcmp(all->entry[i].trained, e->trained)))
         return io_fail(err, PE_ERR_FORMAT, "%s: %s is %s trained as %s, and %s trained as %s in a folder before it",
                        folder, e->name, e->spec, e->trained, all->entry[i].spec, all->entry[i].trained);
@@ -275,6 +279,22 @@ static pe_status check_slug(const char *slug, const io_node *at, pe_error *err)
                           io_json_place(place, at), slug);
 }
 
+static pe_status read_tensors(lab_entry *e, const io_node *at, pe_error *err)
+{
+    char place[IO_JSON_PLACE_MAX];
+    io_node list;
+    if (!io_json_get(&list, at, "tensors")) /* a folder of posenc 0.1 */
+        return PE_OK;
+    TRY(io_json_array(&list, at, "tensors", IO_REQUIRED, err));
+    for (io_node child = { 0 }; io_json_next(&child, &list); e->tensors++) {
+        if (e->tensors == LAB_TENSORS_MAX)
+            return io_fail(err, PE_ERR_FORMAT, "%s has more than %d tensors", io_json_place(place, at),
+                           LAB_TENSORS_MAX);
+        TRY(fields_read(&e->tensor[e->tensors], record_tensor.field, record_tensor.count, &child, err));
+    }
+    return PE_OK;
+}
+
 static pe_status read_entry(lab_setup *s, const io_node *at, pe_error *err)
 {
     char place[IO_JSON_PLACE_MAX];
@@ -285,6 +305,8 @@ static pe_status read_entry(lab_setup *s, const io_node *at, pe_error *err)
     pe_status status = fields_read(e, record_entry.field, record_entry.count, at, err);
     if (!status)
         status = check_slug(e->slug, at, err);
+    if (!status)
+        status = read_tensors(e, at, err);
     if (status)
         return status;
     if (results_entry(s, e->name) >= 0)
@@ -324,7 +346,8 @@ pe_status lab_read_setup(lab_setup *out, const char *folder, pe_error *err)
 
 /* ---------------------------------------------------------------- logs */
 
-/* Where one (trained spec, seed) is kept: made where it is new, emptied where a folder before had it. -1: no memory. */
+/* Where one training with one seed is kept: made where it is new, emptied where a folder before had it. -1: no memory.
+ */
 static int place_run(lab_results *r, int entry, uint64_t seed)
 {
     for (int i = 0; i < r->runs; i++) {
@@ -345,10 +368,10 @@ static int place_run(lab_results *r, int entry, uint64_t seed)
     return r->runs++;
 }
 
-static int first_trained(const lab_setup *s, const char *trained)
+static int first_trained(const lab_setup *s, const lab_entry *e)
 {
     for (int i = 0; i < s->entries; i++)
-        if (!strcmp(s->entry[i].trained, trained))
+        if (lab_trained_alike(&s->entry[i], e))
             return i;
     return -1;
 }
@@ -359,7 +382,7 @@ static pe_status read_runs(lab_results *r, const lab_setup *one, int entry, cons
     const lab_entry *e = &one->entry[entry];
     pe_status s = PE_OK;
     for (int i = 0; i < one->seeds && !s; i++) {
-        int run = place_run(r, first_trained(&r->setup, e->trained), one->seed[i]);
+        int run = place_run(r, first_trained(&r->setup, e), one->seed[i]);
         if (run < 0)
             return io_fail(err, PE_ERR_NOMEM, "%s: no memory for its runs", folder);
         snprintf(name, sizeof name, "%s-%" PRIu64 "/log.jsonl", e->slug, one->seed[i]);
@@ -377,7 +400,7 @@ static pe_status read_folder(lab_results *r, const lab_setup *one, const char *f
     if (!s)
         s = results_read_log(r, -1, path, err);
     for (int i = 0; i < one->entries && !s && !lab_is_eval(one); i++)
-        if (first_trained(one, one->entry[i].trained) == i)
+        if (first_trained(one, &one->entry[i]) == i)
             s = read_runs(r, one, i, folder, err);
     return s;
 }

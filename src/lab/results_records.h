@@ -30,6 +30,7 @@ typedef struct field {
     size_t count_at; /* offset of an int: how many of them are there; 0: always all */
     int64_t min, max;
     bool agree; /* folders that are read together must agree in it */
+    bool late;  /* files of posenc 0.1 lack it: it is 0 then */
 } field;
 
 /* PE_ERR_FORMAT: what is missing or of another type; PE_ERR_RANGE: what is out of its range. */
@@ -42,7 +43,7 @@ typedef struct record {
     const field *field;
     int count;
 } record;
-extern const record record_setup, record_entry, record_train, record_test, record_run, record_failure;
+extern const record record_setup, record_entry, record_tensor, record_train, record_test, record_run, record_failure;
 
 /* race.json. */
 pe_status results_read_setup(lab_setup *out, const io_node *root, pe_error *err);

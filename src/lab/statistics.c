@@ -109,7 +109,7 @@ static const char *why_none(const lab_results *r, int entry)
 {
     const lab_entry *e = &r->setup.entry[entry];
     for (int i = 0; i < r->runs; i++)
-        if (r->run[i].failure.step && !strcmp(r->setup.entry[r->run[i].entry].trained, e->trained))
+        if (r->run[i].failure.step && lab_trained_alike(&r->setup.entry[r->run[i].entry], e))
             return r->run[i].failure.why;
     return NULL;
 }

@@ -11,7 +11,8 @@
 
 typedef struct trainer {
     race *race;
-    int index; /* of the training */
+    int index;     /* of the training */
+    int64_t steps; /* of it in all */
     model *model;
     adam adam;
     lab_batch batch;
@@ -31,6 +32,16 @@ static inline const race_training *trainer_training(const trainer *t)
     return &t->race->training[t->index];
 }
 
+static inline bool trainer_is_dropped(const trainer *t)
+{
+    return trainer_setup(t)->entry[trainer_training(t)->entry].dropped;
+}
+
+static trainer trainer_of(race *r, int index)
+{
+    return (trainer){ .race = r, .index = index, .steps = race_steps(&r->results.setup, &r->training[index]) };
+}
+
 static inline lab_run *trainer_lines(const trainer *t)
 {
     return &t->race->results.run[t->index];
@@ -42,6 +53,7 @@ static inline lab_run *trainer_lines(const trainer *t)
 
 #define LINES 1000           /* of the log, about: a line for every step up to that many */
 #define CHECKPOINT_EVERY 30. /* seconds, unless told in steps */
+#define DROPPED_WARMUP 0.03  /* of the steps after an encoding was dropped */
 
 static pe_status trainer_make(trainer *t, pe_error *err)
 {
@@ -60,15 +72,20 @@ static void trainer_free(trainer *t)
     model_free(t->model);
 }
 
+static int64_t trainer_warmup(const trainer *t)
+{
+    return trainer_is_dropped(t) ? (int64_t)(DROPPED_WARMUP * (double)t->steps) : trainer_setup(t)->warmup;
+}
+
 static pe_status train_step(trainer *t, lab_train_line *line, pe_error *err)
 {
     const lab_setup *s = trainer_setup(t);
     adam_rates rates = ADAM_DEFAULTS;
-    int64_t n = t->adam.step;
-    lab_data_train(t->race->data, &t->batch, trainer_training(t)->seed, n);
+    int64_t n = t->adam.step, before = trainer_is_dropped(t) ? s->steps : 0; /* what the encoding has seen */
+    lab_data_train(t->race->data, &t->batch, trainer_training(t)->seed, before + n);
     model_batch b = race_batch(t->model, &t->batch);
     TRY(model_gradients(t->model, &b, &line->loss, err));
-    rates.rate = adam_rate_at(s->rate, n, s->steps, s->warmup);
+    rates.rate = adam_rate_at(s->rate, n, t->steps, trainer_warmup(t));
     rates.decay = s->decay;
     rates.clip = s->clip;
     line->rate = rates.rate;
@@ -84,10 +101,10 @@ static pe_status train_step(trainer *t, lab_train_line *line, pe_error *err)
 /* A line for every so many steps, with their mean loss. */
 static pe_status note(trainer *t, lab_train_line line, pe_error *err)
 {
-    int64_t every = 1 + (trainer_setup(t)->steps - 1) / LINES;
+    int64_t every = 1 + (t->steps - 1) / LINES;
     t->state.loss_sum += line.loss;
     t->state.losses++;
-    if (line.step % every && line.step < trainer_setup(t)->steps)
+    if (line.step % every && line.step < t->steps)
         return PE_OK;
     line.loss = t->state.loss_sum / (double)t->state.losses;
     t->state.loss_sum = 0;
@@ -108,7 +125,7 @@ static void show_progress(trainer *t, double loss)
                                .test = -1,
                                .entry = trainer_training(t)->entry,
                                .done = t->adam.step,
-                               .of = s->steps,
+                               .of = t->steps,
                                .loss = loss,
                                .tokens_per_second = took > 0 ? (double)(t->adam.step * tokens) / took : 0 });
 }
@@ -148,15 +165,15 @@ static pe_status end(trainer *t, pe_error *err)
     const lab_setup *s = trainer_setup(t);
     lab_run *r = trainer_lines(t);
     double seconds = io_seconds() - t->begin;
-    int64_t tokens = s->steps * s->batch * s->train_length;
+    int64_t tokens = t->steps * s->batch * s->train_length;
     r->ended = true;
     r->end = (lab_run_line){ .params = model_count(t->model),
                              .position_params = model_position_count(t->model),
                              .tokens = tokens,
-                             .steps = s->steps,
+                             .steps = t->steps,
                              .seconds = seconds,
                              .tokens_per_second = seconds > 0 ? (double)tokens / seconds : 0,
-                             .final_loss = final_loss(r, s->steps),
+                             .final_loss = final_loss(r, t->steps),
                              .finished = true };
     lab_write_run(t->log.to, &r->end);
     return save(t, err);
@@ -178,7 +195,7 @@ static pe_status trainer_run(trainer *t, pe_error *err)
 {
     lab_train_line line = { 0 };
     pe_error why = { 0 };
-    while (t->adam.step < trainer_setup(t)->steps) {
+    while (t->adam.step < t->steps) {
         if (race_asked_to_stop(t->race))
             return save(t, err);
         int64_t n = t->adam.step + 1;
@@ -187,7 +204,7 @@ static pe_status trainer_run(trainer *t, pe_error *err)
             return fail(t, n, status, why.text, err);
         TRY(note(t, line, err));
         show_progress(t, line.loss);
-        if (t->adam.step < trainer_setup(t)->steps && save_is_due(t))
+        if (t->adam.step < t->steps && save_is_due(t))
             TRY(save(t, err));
     }
     return end(t, err);
@@ -195,10 +212,8 @@ static pe_status trainer_run(trainer *t, pe_error *err)
 
 pe_status race_time_steps(double *seconds, model **out, race *r, int index, int count, pe_error *err)
 {
-    trainer t = { .race = r, .index = index };
+    trainer t = { .race = r, .index = index, .steps = 1000 }; /* any schedule will do for timing */
     lab_train_line line = { 0 };
-    int64_t steps_asked = r->results.setup.steps;
-    r->results.setup.steps = 1000; /* any schedule will do for timing */
     pe_status status = trainer_make(&t, err);
     for (int i = 0; i <= count && !status; i++) { /* the first warms up */
         if (i == 1)
@@ -206,7 +221,6 @@ pe_status race_time_steps(double *seconds, model **out, race *r, int index, int 
         status = train_step(&t, &line, err);
     }
     *seconds = (io_seconds() - t.begin) / count;
-    r->results.setup.steps = steps_asked;
     *out = t.model;
     t.model = NULL;
     trainer_free(&t);
@@ -302,7 +316,7 @@ static pe_status begin(trainer *t, pe_error *err)
     TRY(trainer_make(t, err));
     uint64_t config = race_fingerprint(s, trainer_training(t));
     snprintf(path, sizeof path, "%s/log.jsonl", trainer_training(t)->folder);
-    checkpoint_wanted want = { config, s->steps, path };
+    checkpoint_wanted want = { config, t->steps, path };
     TRY(checkpoint_newest(trainer_training(t)->folder, t->model, &t->adam, &t->state, &want, &found, skipped,
                           sizeof skipped, err));
     if (found) /* the process may have been killed between a save and this */
@@ -312,10 +326,12 @@ static pe_status begin(trainer *t, pe_error *err)
                   found ? "continues" : "starts again", found ? t->state.step : 0);
     if (!found) {
         t->state = (checkpoint_state){ .seed = trainer_training(t)->seed, .config = config };
-        snprintf(t->state.trained, sizeof t->state.trained, "%s", s->entry[trainer_training(t)->entry].trained);
+        snprintf(t->state.trained, sizeof t->state.trained, "%s", pe_encoding_spec(model_encoding(t->model)));
     }
+    if (!found && trainer_is_dropped(t))
+        TRY(race_take_dropped(t->model, t->race, trainer_training(t), err));
     race_skip(t->race, 3 * race_work(s, t->adam.step * s->batch * s->train_length, s->train_length));
-    bool whole = found && t->adam.step == s->steps && trainer_lines(t)->ended;
+    bool whole = found && t->adam.step == t->steps && trainer_lines(t)->ended;
     if (!whole)
         race_forget(t->race, t->index, t->adam.step);
     t->saved = io_seconds();
@@ -328,7 +344,7 @@ static bool is_done(race *r, int index)
 {
     const lab_setup *s = &r->results.setup;
     const race_training *t = &r->training[index];
-    double work = 3 * race_work(s, s->steps * s->batch * s->train_length, s->train_length);
+    double work = 3 * race_work(s, race_steps(s, t) * s->batch * s->train_length, s->train_length);
     for (int i = 0; i < s->entries; i++)
         for (int k = 0; k < s->tests && race_shares(s, i, t); k++) {
             if (!lab_find_test(&r->results, i, t->seed, s->test[k]))
@@ -342,13 +358,13 @@ static bool is_done(race *r, int index)
 
 pe_status race_train(race *r, int index, pe_error *err)
 {
-    trainer t = { .race = r, .index = index };
+    trainer t = trainer_of(r, index);
     if (is_done(r, index))
         return PE_OK;
     pe_status status = begin(&t, err);
-    if (!status && t.adam.step < trainer_setup(&t)->steps)
+    if (!status && t.adam.step < t.steps)
         status = trainer_run(&t, err);
-    if (!status && t.adam.step == trainer_setup(&t)->steps)
+    if (!status && t.adam.step == t.steps)
         status = tests(&t, err);
     trainer_free(&t);
     return status;

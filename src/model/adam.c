@@ -58,7 +58,6 @@ typedef struct step {
     model *m;
     double *sums; /* (slabs) */
     update u;
-    real decay;
 } step;
 
 static void square_slab(void *arg, piece p)
@@ -77,7 +76,8 @@ static void move_tensor(void *arg, piece p)
     const step *s = arg;
     const model_tensor *t = &s->m->tensor[p.first];
     update u = s->u;
-    u.decay = t->decays ? s->decay : 0;
+    u.rate *= (real)t->rate;
+    u.decay *= (real)t->decay;
     move(s->m->weights + t->offset, s->a->first + t->offset, s->a->second + t->offset, s->m->grads + t->offset,
          t->count, u);
     if (isfinite(t->min) || isfinite(t->max))
@@ -95,7 +95,7 @@ static double gradient_length(step *s)
 
 double adam_step(adam *a, model *m, const adam_rates *r)
 {
-    step s = { .a = a, .m = m, .sums = a->sums, .decay = (real)r->decay };
+    step s = { .a = a, .m = m, .sums = a->sums };
     double length = gradient_length(&s);
     if (!isfinite(length))
         return length;
@@ -105,6 +105,7 @@ double adam_step(adam *a, model *m, const adam_rates *r)
                     .clip = (real)(r->clip > 0 && length > r->clip ? r->clip / length : 1),
                     .rate = (real)r->rate,
                     .eps = (real)r->eps,
+                    .decay = (real)r->decay,
                     .right1 = (real)(1 / (1 - pow(r->beta1, (double)a->step))),
                     .right2 = (real)(1 / (1 - pow(r->beta2, (double)a->step))) };
     run_each(m, move_tensor, &s, m->tensors);

@@ -46,16 +46,20 @@ void init_tensor(model *m, const model_tensor *t, uint64_t seed)
         w[n] = (real)(t->rank > 1 ? size * random_normal(own, (uint64_t)n) : flat);
 }
 
+void model_scale_queries(model *m, double factor)
+{
+    for (int64_t l = 0; fabs(factor - 1) > 1e-9 && l < m->c.layers; l++) {
+        real *w = m->weights + m->layer[l].qkv.weight;
+        for (int64_t i = 0; i < m->c.heads * m->c.head_dim * m->c.width; i++)
+            w[i] *= (real)factor;
+    }
+}
+
 /* Scores start alike whatever an encoding multiplies them by: a row with a scale of its own (T5's is 1) has its queries
  * made smaller instead, as its authors do. */
 static void fit_queries(model *m)
 {
-    double scale = 1 / (pe_encoding_scale(m->at.e) * sqrt((double)m->c.head_dim));
-    for (int64_t l = 0; fabs(scale - 1) > 1e-9 && l < m->c.layers; l++) {
-        real *w = m->weights + m->layer[l].qkv.weight;
-        for (int64_t i = 0; i < m->c.heads * m->c.head_dim * m->c.width; i++)
-            w[i] *= (real)scale;
-    }
+    model_scale_queries(m, 1 / (pe_encoding_scale(m->at.e) * sqrt((double)m->c.head_dim)));
 }
 
 void model_init(model *m, uint64_t seed)
@@ -123,7 +127,8 @@ static model_tensor *add_tensor(model *m, const char *name, int rank, int64_t ro
                          .rank = rank,
                          .offset = m->count,
                          .count = rows * (rank > 1 ? columns : 1),
-                         .decays = rank > 1,
+                         .rate = 1,
+                         .decay = rank > 1,
                          .min = -(double)INFINITY,
                          .max = (double)INFINITY };
     snprintf(t->name, sizeof t->name, "%s", name);
@@ -140,8 +145,6 @@ model_tensor *layout_add(model *m, const char *name, const pe_tensor *of)
     t->rank = of->rank;
     for (int d = 0; d < 3; d++)
         t->shape[d] = d < of->rank ? of->shape[d] : 1;
-    t->decays = false;
-    t->position = true;
     t->min = of->min;
     t->max = of->max;
     return t;

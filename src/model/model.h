@@ -75,8 +75,8 @@ typedef struct model_tensor {
     int64_t shape[3];
     int rank;
     int64_t offset, count; /* in elements */
-    bool decays;           /* weight decay acts on it                                                            */
-    bool position;         /* it is the encoding's                                                               */
+    double rate, decay; /* times the rate and the weight decay of a step; decay is 0 or 1 of what is not a position */
+    bool position;      /* it is the encoding's                                                               */
     double min, max;
 } model_tensor;
 
@@ -100,6 +100,9 @@ real *model_weights(model *m);                                           /* all 
 /* Uses another encoding over the same weights: its tensors are found by name and must have their shapes (projected ones
  * any number of rows). On failure the one in use stays. */
 pe_status model_use(model *m, const char *spec, pe_error *err);
+void model_scale_queries(model *m, double factor); /* the weights of all queries, times this */
+/* How the encoding's tensor of this name (pe_tensor) is trained from now on, in every layer; false: there is none. */
+bool model_train(model *m, const char *name, double rate, double decay);
 
 typedef struct model_batch {
     const int32_t *token;  /* (B, T)                                                                             */

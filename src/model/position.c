@@ -69,9 +69,26 @@ pe_status position_layout(model *m, pe_error *err)
             if (!added)
                 return io_fail(err, PE_ERR_NOMEM, "no memory for the encoding's tensors");
             added->position = true;
+            added->rate = t->rate;
+            added->decay = t->decay;
         }
     }
     return PE_OK;
+}
+
+bool model_train(model *m, const char *name, double rate, double decay)
+{
+    bool found = false;
+    for (int i = 0; i < pe_encoding_tensor_count(m->at.e); i++) {
+        const pe_tensor *t = pe_encoding_tensor(m->at.e, i);
+        for (int64_t l = 0; l < copies(m, t) && !strcmp(t->name, name); l++) {
+            model_tensor *own = &m->tensor[find_tensor(m, *t, l) - m->tensor];
+            own->rate = rate;
+            own->decay = decay;
+            found = true;
+        }
+    }
+    return found;
 }
 
 void position_init(model *m, uint64_t seed)
