@@ -5,6 +5,7 @@
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
 . tests/lib.sh
+root=$PWD
 dir=$(mktemp -d)
 trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
@@ -191,6 +192,28 @@ sed -i 's/"rate": -4/"rate": 4/; s/"name": "table"/"name": "tabel"/' cut3/race.j
 expect 3 "race.json has a tensor tabel" --resume cut3 --quiet
 for bad in x 1, -1 =3 table= 1e9 nan; do expect 2 "--position-rate is $bad; needs" -e t5 $tiny --steps 4 --position-rate=$bad --out no; done
 expect 2 "no encoding of this race has a learned tensor u" -e t5 $tiny --steps 4 --position-decay u=1 --out no
+
+# The rows have the factors that are bold in docs/lab.md: "SPEC FACTOR" for each row of its table.
+bold() {
+  awk -F' *[|] *' '/^[|] factor of the rate/ { split($0, factor) } /^$/ { split("", factor) } factor[3] && /[*][*]/ {
+    for (i = 3; i <= NF; i++) if ($i ~ /^[*][*]/) { split($0, word, "`"); print word[2], factor[i] } }' "$root/docs/lab.md"
+}
+check "lab.md has a factor for all encodings with learned tensors" test "$(bold | wc -l)" = 11
+while read -r spec factor; do
+  rm -rf said
+  race -e "$spec" $tiny --data grid --train-length 64 --test 1x --steps 1 --out said >stdout 2>stderr
+  check "$spec has the rate $factor, as docs/lab.md says" grep -q "\"rate\": $factor,\$" said/race.json
+done < <(bold)
+
+# ---- the sweep that finds the rates
+sweep() { ENCODINGS=t5,learned FACTORS="1 10" POSENC=$POSENC "$root/scripts/rates.sh" rates $tiny --steps 4 >stdout 2>stderr; }
+check "a race for each factor" sweep
+check "a row for each encoding" grep -qE '^\| `t5` \| [0-9.]+ [0-9.]+ \| [0-9.]+ [0-9.]+ \|$' stdout
+check "which may not go further" grep -qE '^\| `learned` \| [0-9.]+ cannot \| [0-9.]+ cannot \|$' stdout
+check "with that factor" test "$(rates rates/10)" = "10 0 10 0"
+before=$(cat stdout)
+check "and again" sweep
+check "from what is there" test "$(cat stdout)" = "$before"
 
 # ---- an encoding that is dropped after training (DroPE)
 drop="-e none,rope,learned,t5 $tiny --steps 20 --drop rope,learned,t5 --drop-steps 30"

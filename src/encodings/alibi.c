@@ -92,9 +92,14 @@ static pe_status init(part *p, pe_error *err)
     if (num(p, SLOPES) != 0) {
         if (whole(p, CONVENTION) == FALCON)
             return part_fail(p, err, SLOPES, "learned has no meaning with bfloat16 slopes; use convention=press");
-        TRY(part_tensor(
-            p, (tensor){ .name = "slopes", .about = "a slope per head", .rank = 1, .shape = { H }, .fill = FILL_ROW },
-            err));
+        TRY(part_tensor(p,
+                        (tensor){ .name = "slopes",
+                                  .about = "a slope per head",
+                                  .rank = 1,
+                                  .shape = { H },
+                                  .fill = FILL_ROW,
+                                  .rate = 10 },
+                        err));
     }
     if (whole(p, CONVENTION) == FALCON) {
         if (num(p, FORM) != 0)

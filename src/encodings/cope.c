@@ -24,7 +24,8 @@ static pe_status init(part *p, pe_error *err)
                   .rank = 3,
                   .shape = { whole(p, POSITIONS), num(p, HEADS) != 0 ? p->shape.heads : 1, p->shape.head_dim },
                   .fill = FILL_NORMAL,
-                  .a = 0.02 },
+                  .a = 0.02,
+                  .rate = 10 },
         err);
 }
 

@@ -54,7 +54,8 @@ static pe_status init(part *p, pe_error *err)
                       .rank = 3,
                       .shape = { 2 * span, p->shape.heads, p->shape.head_dim },
                       .fill = FILL_NORMAL,
-                      .a = 0.02 },
+                      .a = 0.02,
+                      .rate = 30 },
             err));
     }
     p->scale = 1 / sqrt((double)p->shape.head_dim * (1 + p->terms));

@@ -95,6 +95,7 @@ static pe_status init(part *p, pe_error *err)
         x.fill = t <= L ? FILL_CONSTANT : FILL_UNIFORM;
         x.min = t <= L ? 0x1p-20 : 0; /* both stay above 0 */
         x.max = t <= L ? INFINITY : 0;
+        x.rate = 10;
         TRY(part_tensor(p, x, err));
     }
     return PE_OK;

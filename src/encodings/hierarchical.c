@@ -32,7 +32,8 @@ static pe_status init(part *p, pe_error *err)
                   .rank = 2,
                   .shape = { whole(p, TABLE_ROWS), p->width },
                   .fill = FILL_NORMAL,
-                  .a = 0.02 },
+                  .a = 0.02,
+                  .rate = 10 },
         err);
 }
 

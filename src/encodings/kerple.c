@@ -52,7 +52,8 @@ static pe_status init(part *p, pe_error *err)
                               .a = 0.01,
                               .b = most1,
                               .min = SMALLEST,
-                              .max = INFINITY },
+                              .max = INFINITY,
+                              .rate = 10 },
                     err));
     return part_tensor(p,
                        (tensor){ .name = "r2",
@@ -63,7 +64,8 @@ static pe_status init(part *p, pe_error *err)
                                  .a = 0.01,
                                  .b = most2,
                                  .min = SMALLEST,
-                                 .max = power ? 2 : INFINITY },
+                                 .max = power ? 2 : INFINITY,
+                                 .rate = 10 },
                        err);
 }
 

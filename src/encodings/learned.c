@@ -39,7 +39,8 @@ static pe_status init(part *p, pe_error *err)
                                   .rank = 2,
                                   .shape = { (int64_t)rows, split ? p->width / p->axes : p->width },
                                   .fill = FILL_NORMAL,
-                                  .a = 0.02 },
+                                  .a = 0.02,
+                                  .rate = 10 },
                         err));
     }
     if (p->axes > 1)

@@ -374,7 +374,8 @@ static pe_status learn(part *p, pe_error *err)
                                  .about = "radians per position: key head, axis, pair",
                                  .rank = 3,
                                  .shape = { whole(p, LEARNED) == 2 ? p->shape.kv_heads : 1, p->axes, p->pairs },
-                                 .fill = FILL_ROW },
+                                 .fill = FILL_ROW,
+                                 .rate = 10 },
                        err);
 }
 

@@ -56,7 +56,8 @@ static pe_status init(part *p, pe_error *err)
                                       .rank = 3,
                                       .shape = { rows, num(p, HEADS) != 0 ? p->shape.heads : 1, D },
                                       .fill = FILL_NORMAL,
-                                      .a = 0.02 },
+                                      .a = 0.02,
+                                      .rate = 30 },
                             err));
     }
     if (learned)

@@ -68,7 +68,8 @@ static pe_status init(part *p, pe_error *err)
                                  .rank = 2,
                                  .shape = { buckets, p->shape.heads },
                                  .fill = FILL_NORMAL,
-                                 .a = 0.1 },
+                                 .a = 0.1,
+                                 .rate = 30 },
                        err);
 }
 

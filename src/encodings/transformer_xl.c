@@ -75,7 +75,8 @@ pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err)
                               .rank = 3,
                               .shape = { 1, H, D },
                               .fill = FILL_NORMAL,
-                              .a = 0.02 },
+                              .a = 0.02,
+                              .rate = 10 },
                     err));
     TRY(part_tensor(p,
                     (tensor){ .name = "v",
@@ -83,7 +84,8 @@ pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err)
                               .rank = 3,
                               .shape = { 1, H, D },
                               .fill = FILL_NORMAL,
-                              .a = 0.02 },
+                              .a = 0.02,
+                              .rate = 10 },
                     err));
     p->term[p->terms++] = (term){ .side = PE_QUERY, .table = R, .extra = V, .index = row_of };
     p->term[p->terms++] = (term){ .side = PE_KEY, .table = U, .extra = -1, .index = first_row };

@@ -50,7 +50,8 @@ static pe_status init(part *p, pe_error *err)
                                  .rank = 2,
                                  .shape = { rows, p->shape.heads },
                                  .fill = FILL_NORMAL,
-                                 .a = 0.02 },
+                                 .a = 0.02,
+                                 .rate = 10 },
                        err);
 }
 
