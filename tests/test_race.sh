@@ -143,6 +143,7 @@ rope:theta=500   # another
 S
 expect 0 "plain" --sweep sweep.txt $tiny --steps 2 --out sweep
 check "named and unnamed" test "$(ls -d sweep/*-1 | paste -sd' ')" = "sweep/plain-1 sweep/rope-theta-500-1"
+expect 0 "" --sweep "$root/docs/results/books.txt" $tiny --width 64 --drop rope --show-data # every line is an encoding
 expect 0 "" -e rope $tiny --steps 2 --seeds 2 --out seeds
 expect 0 "" -e rope $tiny --steps 2 --first-seed 2 --out second
 check "the same bits of a seed, whichever was the first" same seeds/rope-2 second/rope-2
