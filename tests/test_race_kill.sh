@@ -10,7 +10,7 @@ trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 kills=100
 tiny="-e rope,learned --layers 1 --width 16 --heads 2 --train-length 16 --test 1x,2x --batch 2 --test-tokens 64 --steps 150"
-tiny="$tiny --checkpoint-every 7 --threads 1 --quiet"
+tiny="$tiny --drop learned --drop-steps 40 --checkpoint-every 7 --threads 1 --quiet"
 
 # The tensors of the last checkpoint: the file from the end of its header on.
 weights() {
@@ -19,7 +19,7 @@ weights() {
 }
 # The log without what depends on the clock.
 lines() { sed -E 's/"(seconds|tokens_per_second)": *[-+.e0-9]+,? *//g' "$1/log.jsonl"; }
-state() { for run in rope-1 learned-1; do echo "$(basename "$(ls "$1/$run"/step-* | tail -1)") $(weights "$1/$run")"; lines "$1/$run"; done; }
+state() { for run in rope-1 learned-1 learned-dropped-1; do echo "$(basename "$(ls "$1/$run"/step-* | tail -1)") $(weights "$1/$run")"; lines "$1/$run"; done; }
 fail() { printf 'FAILED: %s\n%s\n' "$*" "${races:-0} passed, 1 failed, 0 skipped"; exit 1; }
 
 "$POSENC" race $tiny --out straight >/dev/null 2>stderr || fail "the race: $(cat stderr)"
