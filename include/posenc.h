@@ -467,6 +467,14 @@ typedef struct pe_lowered_count {
     const float *table;       /* (rows, heads or 1, dim)                                                     */
 } pe_lowered_count;
 
+/* In place of q.k, the sum over elements d of size(q_d) * size(k_d) * cos(angle), with size(x) = ln(1 + e^x), and the angle
+ * frequency[d] * (key's position - query's) + phase[key's head][d] in radians, first coordinates.                      */
+typedef struct pe_lowered_polar {
+    int64_t dim;
+    const double *turns;      /* (3, dim): the frequency in full turns per position, exact as the sum of three */
+    const double *phase;      /* (Hkv, dim)                                                                  */
+} pe_lowered_polar;
+
 typedef struct pe_lowered {
     pe_shape shape;
     double scale;
@@ -485,6 +493,7 @@ typedef struct pe_lowered {
     const pe_lowered_lookup *const *lookup;
     const pe_lowered_count *count; /* NULL: no term counts keys                                              */
     pe_inputs inputs;
+    const pe_lowered_polar *polar; /* NULL: the product is q.k                                                */
 } pe_lowered;
 /* Lives as long as the plan; pe_plan_set_params changes the numbers in place.                                         */
 PE_API const pe_lowered *pe_plan_lowered(const pe_plan *plan);
@@ -546,6 +555,8 @@ typedef struct pe_tile {
 } pe_tile;
 
 PE_API bool pe_encoding_carries(const pe_encoding *e);
+/* Whether a content term stands for q.k (pope): a tile's score then starts at 0, not at q.k.                          */
+PE_API bool pe_encoding_replaces(const pe_encoding *e);
 /* Which of PE_HOOK_CONTENT and PE_HOOK_BIAS have terms at this stage.                                                 */
 PE_API unsigned pe_encoding_hooks_at(const pe_encoding *e, pe_stage stage);
 PE_API pe_status pe_encoding_content(const pe_encoding *e, pe_stage stage, pe_params params, const pe_tile *tile,

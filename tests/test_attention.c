@@ -62,7 +62,7 @@ static void plain_scores(const attention_case *c, pe_view q, pe_view k, int64_t 
     for (int64_t n = 0; n < c->Tq * c->Tk; n++) {
         int64_t i = n / c->Tk, j = n % c->Tk;
         seen[n] = plainly_sees(c, h, i, j);
-        score[n] = case_dot((double *)q.data + (i * s.heads + h) * D, (double *)k.data + (j * G + h / (s.heads / G)) * D, D);
+        score[n] = pe_encoding_replaces(c->e) ? 0 : case_dot((double *)q.data + (i * s.heads + h) * D, (double *)k.data + (j * G + h / (s.heads / G)) * D, D);
     }
     plain_terms(c, PE_BEFORE_SCALE, q, k, seen, h, score);
     for (int64_t n = 0; n < c->Tq * c->Tk; n++) {

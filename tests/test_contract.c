@@ -259,6 +259,21 @@ static pe_status count_init(part *p, pe_error *error)
 
 static const row count_row = { .info = { .name = "count", .hooks = PE_HOOK_CONTENT }, .init = count_init, .fill = fill_one };
 
+static pe_status polar_init(part *p, pe_error *error)
+{
+    static const double frequency[3 * D] = { 0.125 };
+    (void)error;
+    p->polar = (polar_product){ .on = true, .frequency = frequency, .phases = 0 };
+    p->stage = PE_BEFORE_SCALE;
+    TRY(add_tensor(p, 2, p->shape.kv_heads, D, 0));
+    return done(p);
+}
+
+static const row polar_row = { .info = { .name = "polar", .hooks = PE_HOOK_CONTENT }, .init = polar_init, .fill = fill_one };
+
+static void has_no_phases(part *p) { p->polar.phases = 1; }
+static void has_phases_of_queries(part *p) { p->tensor[0].shape[0] = H; }
+static void stands_after_the_scale(part *p) { p->stage = PE_AFTER_SCALE; }
 static void counts_in_one_row(part *p) { p->tensor[0].shape[0] = 1; }
 static void counts_nowhere(part *p) { p->count.table = -1; }
 
@@ -376,7 +391,7 @@ static void is_narrow_behind(part *p)
 
 /* ------------------------------------------------ who breaks what */
 
-static const row *const kept[] = { &bias_row, &weighed_row, &flat_row, &gates_row, &term_row, &count_row, &rotate_row, &trained_row_of, &code_row, &waves_row };
+static const row *const kept[] = { &bias_row, &weighed_row, &flat_row, &gates_row, &term_row, &count_row, &polar_row, &rotate_row, &trained_row_of, &code_row, &waves_row };
 
 static const struct broken {
     const char *says; /* in the contract's sentence */
@@ -400,6 +415,9 @@ static const struct broken {
     { "a term's extra", &term_row, NULL, has_one_extra_for_all },
     { "a count's table", &count_row, NULL, counts_in_one_row },
     { "a count's table", &count_row, NULL, counts_nowhere },
+    { "polar must have", &polar_row, NULL, has_no_phases },
+    { "polar must have", &polar_row, NULL, has_phases_of_queries },
+    { "polar must have", &polar_row, NULL, stands_after_the_scale },
     { "trained frequencies", &trained_row_of, NULL, trains_no_tensor },
     { "trained frequencies", &trained_row_of, NULL, trains_per_query_head },
     { "trained frequencies", &trained_row_of, NULL, trains_what_is_exact },

@@ -1,7 +1,7 @@
 /* labels: core; tier: quick; cost: 1 s */
 /* SPDX-License-Identifier: MIT
  *
- * Values worked out by hand for the rows that golden vectors do not cover: xpos, cope, kerple, fire, sandwich, wavelet,
+ * Values worked out by hand for the rows that golden vectors do not cover: xpos, pope, cope, kerple, fire, sandwich, wavelet,
  * hierarchical and Falcon's ALiBi. Long decimals come from 20 digits of mpmath; the working stands beside each.
  * Everything is read in float64, and 1e-14 of the size allows for a dozen roundings of 2^-53. */
 #include "test.h"
@@ -221,6 +221,65 @@ TEST(cope_counts_only_keys_that_are_seen)
     assert_near(score[2], 0);
     assert_near(score[1], 1.5);
     assert_near(score[0], 2 - 3 * (1 / (1 + exp(-2.0)) - 0.5));
+}
+
+/* ------------------------------------------------ pope */
+
+/* d = 2, theta = 100: frequencies 1 and 1/10. softplus(x) = ln(1 + e^x); a query at 7, a key at 4: angles
+ * -3 + phase_0 and -0.3 + phase_1. q = (0, 1), k = (-1, 2), phases (0, -1/2):
+ *   softplus: ln 2 = 0.69314718055994530942, 1.313261687518222834; 0.31326168751822283405, 2.1269280110429724964
+ *   0.69314718055994530942 * 0.31326168751822283405 * cos(-3)   = -0.21496346166431637197
+ *   1.3132616875182228340 * 2.1269280110429724964 * cos(-0.8)   =  1.9460502858168971037
+ * The gradient of a phase is -sizes * sin(angle): of phase_1 softplus(1) softplus(2) sin(0.8) = 2.0037284082359584014 */
+TEST(pope_multiplies_magnitudes_and_the_cosine_of_the_distance)
+{
+    int64_t q_at = 7, k_at = 4;
+    double q[] = { 0, 1 }, k[] = { -1, 2 }, phases[] = { 0, -0.5 }, score = 0, one = 1, dq[2] = { 0 }, dk[2] = { 0 }, dw[2] = { 0 };
+    pe_encoding *e = encoding_of("pope:theta=100", (pe_shape){ 1, 1, 2, 0 });
+    pe_tile t = { .size = sizeof(pe_tile), .score = f64(&score, 1, 1, 1), .q = f64(q, 1, 1, 2), .k = f64(k, 1, 1, 2), .q_at = places(&q_at, 1),
+                  .k_at = places(&k_at, 1) };
+    pe_tile_grad g = PE_MAKE(pe_tile_grad, .dscore = f64(&one, 1, 1, 1), .dq = f64(dq, 1, 1, 2), .dk = f64(dk, 1, 1, 2), .dparams = block(dw, 2));
+    assert_true(pe_encoding_replaces(e));
+    assert_ok(pe_encoding_content(e, PE_AFTER_SCALE, block(phases, 2), &t, &err));
+    assert_true(score == 0); /* it stands for q.k */
+    assert_ok(pe_encoding_content(e, PE_BEFORE_SCALE, block(phases, 2), &t, &err));
+    assert_near(score, -0.21496346166431637197 + 1.9460502858168971037);
+    assert_ok(pe_encoding_content_back(e, PE_BEFORE_SCALE, block(phases, 2), &t, &g, &err));
+    assert_near(dw[1], 2.0037284082359584014);
+    assert_near(dq[0], -0.15506336005771701309); /* sigmoid(0) softplus(-1) cos(-3) */
+    assert_near(dk[0], -0.18455042932517137187); /* softplus(0) sigmoid(-1) cos(-3) */
+}
+
+/* Two heads of 8, theta 10000, a head's phases -((8h + d) mod 7)/4; q = 2 sin(1 + t + 3h + d/2), k = 2 cos(2 + t - h + 0.7d) of
+ * tokens t at 0, 1, 5 and 1000. The scores are those of x-transformers' PolarEmbedding and apply_polar_pos_emb (its commit
+ * 9252ed7), run in float64: 1e-12, for its angles are those of a float64 product. */
+TEST(pope_is_what_x_transformers_computes)
+{
+    static const double right[2][4][4] = {
+        { { 2.3440392742045799, 3.7923894427326004, 7.1061599524149086, 3.6687572438013518 },
+          { 1.3100990814957338, 1.5995263813620781, 2.4809111107791439, 3.3862959579184051 },
+          { 2.0170146806980891, 1.0025791685104077, 1.3171931973332944, 0.43683297780142188 },
+          { 0.4671424001408595, -0.95033853028128734, -0.017228204863796674, 1.5373492022447777 } },
+        { { 6.3062632597184667, 7.1808887343527026, 4.2779362585757816, 0.3244339192866339 },
+          { 6.549463040592796, 8.4729380604945863, 6.5163746673384857, -0.18905079844621098 },
+          { 3.1245844160165235, 4.4595080201631925, 5.6175316495744996, -0.22582576083614828 },
+          { 0.76584092572330831, 1.572609359354161, 2.6147981530845197, 6.8295024429949693 } }
+    };
+    int64_t at[] = { 0, 1, 5, 1000 };
+    double q[64], k[64], phases[16], score[32] = { 0 };
+    pe_encoding *e = encoding_of("pope", (pe_shape){ 2, 2, 8, 0 });
+    for (int n = 0; n < 64; n++) { /* (t, h, d) */
+        int t = n / 16, h = n / 8 % 2, d = n % 8;
+        q[n] = 2 * sin(1 + t + 3 * h + 0.5 * d);
+        k[n] = 2 * cos(2 + t - h + 0.7 * d);
+        phases[n % 16] = -0.25 * (n % 16 % 7);
+    }
+    pe_tile t = { .size = sizeof(pe_tile), .score = f64(score, 4, 2, 4), .q = f64(q, 4, 2, 8), .k = f64(k, 4, 2, 8), .q_at = places(at, 4),
+                  .k_at = places(at, 4) };
+    assert_ok(pe_encoding_content(e, PE_BEFORE_SCALE, block(phases, 16), &t, &err));
+    for (int n = 0; n < 32; n++) /* (i, h, j) */
+        if (!(fabs(score[n] - right[n / 4 % 2][n / 8][n % 4]) <= 1e-12))
+            fail_msg("score %d is %.17g, of x-transformers %.17g", n, score[n], right[n / 4 % 2][n / 8][n % 4]);
 }
 
 /* ------------------------------------------------ xpos */

@@ -164,16 +164,36 @@ static double counted(const reader *r, int64_t h, int64_t i, double count)
     return sum;
 }
 
+/* What stands for q.k. */
+static double polar_of(const reader *r, int64_t g, const double *q, const double *k, int64_t apart)
+{
+    const pe_lowered_polar *p = r->l->polar;
+    double sum = 0;
+    for (int64_t d = 0; d < p->dim; d++) {
+        double turns = p->turns[d] + p->turns[p->dim + d] + p->turns[2 * p->dim + d];
+        double angle = 2 * acos(-1) * turns * (double)apart + p->phase[g * p->dim + d];
+        sum += log1p(exp(q[d])) * log1p(exp(k[d])) * cos(angle);
+    }
+    return sum;
+}
+
+static double product_of(const reader *r, int64_t h, int64_t g, int64_t i, int64_t j)
+{
+    const pe_shape *s = &r->c->shape;
+    const double *q = r->q + (i * s->heads + h) * s->head_dim, *k = r->k + (j * s->kv_heads + g) * s->head_dim;
+    return r->l->polar ? polar_of(r, g, q, k, r->c->k_at[j * r->c->axes] - r->c->q_at[i * r->c->axes]) : case_dot(q, k, s->head_dim);
+}
+
 /* ------------------------------------------------ attention */
 
 /* One query and head: its scores, then its output. */
 static void attend(const reader *r, int64_t h, int64_t i, double *score, double *out)
 {
     const attention_case *c = r->c;
-    int64_t H = c->shape.heads, G = c->shape.kv_heads, D = c->shape.head_dim, g = h / (H / G);
+    int64_t H = c->shape.heads, G = c->shape.kv_heads, g = h / (H / G);
     double most = -INFINITY, sum = 0, count = 0;
     for (int64_t j = c->Tk - 1; j >= 0; j--) {
-        double dot = case_dot(r->q + (i * H + h) * D, r->k + (j * G + g) * D, D);
+        double dot = product_of(r, h, g, i, j);
         score[j] = -INFINITY;
         if (j > i) /* causal */
             continue;

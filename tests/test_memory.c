@@ -168,6 +168,7 @@ static void use_getters(const pe_encoding *e)
     assert_true(pe_encoding_magnitude(e) > 0 && pe_encoding_claims(e) < 1u << CLAIM_COUNT && pe_encoding_axes(e) >= 1);
     assert_true(pe_rotate(NULL, PE_QUERY, (pe_view){ 0 }, (pe_view){ 0 }, (pe_positions){ 0 }, NULL, &err) != PE_OK);
     (void)pe_encoding_carries(e);
+    (void)pe_encoding_replaces(e);
     (void)pe_encoding_hooks_at(e, PE_AFTER_SCALE);
     (void)pe_encoding_gain(e, PE_QUERY, 100);
 }

@@ -721,6 +721,7 @@ static void try_getters(void)
     assert_int_equal(pe_encoding_hooks(NULL), 0);
     assert_int_equal(pe_encoding_claims(NULL), 0);
     assert_false(pe_encoding_carries(NULL));
+    assert_false(pe_encoding_replaces(NULL));
     assert_int_equal(pe_encoding_hooks_at(NULL, PE_BEFORE_SCALE), 0);
     pe_formula one = { .count = -1 };
     assert_int_equal(pe_encoding_formulas(NULL, &one, 1), 0);
@@ -870,7 +871,7 @@ static const row table[] = {
     CALL("pe_positions_grid", build_builders, call_grid, "i_out t h w_cells start err"),
     ALONE("pe_encoding_free pe_encoding_spec pe_encoding_fingerprint pe_encoding_shape pe_encoding_axes pe_encoding_scale "
           "pe_encoding_magnitude pe_encoding_pair_count pe_encoding_param_count pe_encoding_tensor_count pe_encoding_hooks "
-          "pe_encoding_claims pe_encoding_carries pe_encoding_hooks_at pe_encoding_gain pe_encoding_kernels pe_encoding_tensor "
+          "pe_encoding_claims pe_encoding_carries pe_encoding_replaces pe_encoding_hooks_at pe_encoding_gain pe_encoding_kernels pe_encoding_tensor "
           "pe_pool_free pe_plan_free pe_encoding_formulas pe_encoding_inputs pe_plan_lowered", try_getters),
     ALONE("pe_embed_width", try_embed_width),
     ALONE("pe_claim_name pe_hook_name pe_status_name pe_dtype_size pe_version pe_agrees", try_names),

@@ -84,6 +84,7 @@ static void cut_tokens(fused *f, char *memory, int64_t *used)
 {
     int64_t packed = f->direct ? 0 : f->G * f->tiles * BK, D = f->D, rows = f->backward ? packed : 0;
     f->ready.q = fused_take(memory, used, f->H * f->Tq, sizeof(float) * (size_t)D);
+    f->ready.phase = fused_take(memory, used, f->polar ? 2 * f->G * f->raw : 0, sizeof(double));
     f->ready.relative = fused_take(memory, used, f->H * f->Tq * f->R, sizeof(float));
     f->ready.kt = fused_take(memory, used, packed, sizeof(float) * (size_t)D);
     f->ready.kr = fused_take(memory, used, rows, sizeof(float) * (size_t)f->Dp);
@@ -206,7 +207,9 @@ void fused_shape(fused *f)
     f->H = s->heads;
     f->G = s->kv_heads;
     f->group = f->H / f->G;
-    f->D = s->head_dim;
+    f->polar = polar_part(f->p.e);
+    f->raw = s->head_dim;
+    f->D = f->polar ? 2 * f->raw : f->raw;
     f->Dv = a->v.dim;
     f->Dp = up_to(f->D, LANES);
     f->Dw = up_to(f->Dv, LANES);
@@ -230,7 +233,7 @@ static void find_loads(fused *f)
     f->ready.rotate_k = rotating != NULL;
     f->ready.rotate_v = rotating && rotating->rotates_value;
     f->ready.load_panel = f->ready.load_panel && f->direct;
-    f->ready.load_k = f->direct && f->ready.rotate_k;
+    f->ready.load_k = f->direct && (f->ready.rotate_k || f->polar);
     f->ready.load_v = f->direct && f->ready.rotate_v;
 }
 

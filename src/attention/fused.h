@@ -69,6 +69,7 @@ typedef struct sights {
 /* Queries, keys and values in float32: what ready.c makes. */
 typedef struct tokens {
     float *q;                        /* (H, Tq, D)  rotated               */
+    double *phase;                   /* (2, G, raw) cos and sin of a polar term's phases; NULL: none */
     float *relative;                 /* (H, Tq, R)  the caller's vectors */
     float *kt;                       /* (G, tiles, BK / PANEL, D, PANEL) */
     float *kr;                       /* (G, tiles BK, Dp); NULL: not wanted */
@@ -96,6 +97,7 @@ typedef struct ledgers {
     float *dk, *dv;       /* (items, tiles BK, Dp), (items, tiles BK, Dw) */
     double *dfrequency_q; /* (splits, H, axes, pairs), and */
     double *dfrequency_k; /* (blocks of LOAD keys, G, axes, pairs): of frequencies that are trained; NULL: none */
+    double *dphase;       /* (blocks of LOAD keys, G, raw): of a polar term's phases; NULL: none */
 } ledgers;
 
 /* What one worker needs for a tile, and what kinds of terms keep beside it. */
@@ -126,6 +128,8 @@ typedef struct fused {
     problem p;
     const kernels *k;
     int64_t H, G, group, D, Dp, Dv, Dw, R, Rp, Tq, Tk, tiles; /* Dp, Dw, Rp: D, Dv, R padded; tiles of keys */
+    const part *polar;                                        /* stands for q.k; NULL: none */
+    int64_t raw; /* the caller's head_dim; D is that of the vectors that are multiplied, twice as many if polar */
     bool backward;
     bool direct;  /* keys are read where they lie     */
     bool shell;   /* a plan's: there are no tokens, only distances */
@@ -284,6 +288,17 @@ typedef struct kv_rows {
     int64_t stride;
 } kv_rows;
 kv_rows ready_rows(const fused *f, const scratch *s, bool values, const keys *k, int64_t j, int64_t *n);
+/* Where a term stands for q.k: (n, heads, raw) to (n, heads, D) in place, magnitudes at the angles of their positions.
+ */
+void polar_ready(const fused *f, pe_side side, float *x, int64_t heads, pe_positions at, int64_t t, int64_t n);
+void polar_phases(fused *f);
+/* Gradients (n, heads, D) become those of the caller's vectors, the first raw of each. */
+void polar_back(const fused *f, pe_side side, float *x, int64_t head, int64_t heads, pe_positions at, int64_t t,
+                int64_t n);
+/* The ledger of these keys' phases: x (n, G, D) has their gradients. */
+void polar_phases_back(const fused *f, const float *x, int64_t t, int64_t n);
+void polar_phases_sum(const fused *f);
+
 void ready_rotate(const fused *f, pe_side side, rotation_mode mode, float *x, int64_t head, int64_t heads, int64_t dim,
                   pe_positions at, int64_t t, int64_t n, int64_t shift); /* (n, heads, dim), packed, in place */
 void ready_panel(const fused *f, float *panel, const float *x, int64_t stride, int64_t n, int64_t dim); /* transposes */

@@ -256,6 +256,8 @@ static void store_queries(const fused *f, scratch *s, const tile *t, int64_t ite
     if (f->p.rotating)
         ready_rotate(f, PE_QUERY, (rotation_mode){ true, false }, s->dqt, t->h, 1, f->D, f->p.a.q_at, t->i, t->m,
                      f->ready.q_shift[t->i / BQ]);
+    if (f->polar)
+        polar_back(f, PE_QUERY, s->dqt, t->h, 1, f->p.a.q_at, t->i, t->m);
     for (int64_t r = 0; to.data && r < t->m; r++)
         fused_store(f, to, t->i + r, t->h, s->dqt + r * f->D);
 }

@@ -22,6 +22,8 @@ struct pe_plan {
     const pe_lowered_lookup *lookup[PARTS_MAX * TERMS_MAX];
     pe_lowered_count count;
     float *counts; /* the table of what counts keys */
+    pe_lowered_polar polar;
+    double *phases;
 };
 
 /* One query that sees every distance; where rows ask for a share of each query, one at each position up to it. */
@@ -68,8 +70,10 @@ static int64_t pair_axes(const part *p)
 static pe_status plan_allocate(pe_plan *plan, pe_error *err)
 {
     const part *rotating = rotating_part(plan->e, PE_QUERY), *counts = counting_part(plan->e);
+    const part *polar = polar_part(plan->e);
     int64_t used = 0, pairs = rotating ? rotating->pairs * trained_heads(rotating) * pair_axes(rotating) : 0;
     int64_t counted = counts ? counts->tensor[counts->count.table].count : 0;
+    int64_t phases = polar ? polar->tensor[polar->polar.phases].count : 0;
     shell_open(plan);
     kinds_cut(&plan->shell, NULL, &used);
     if (used < 0 || used >= PTRDIFF_MAX - 64)
@@ -79,7 +83,8 @@ static pe_status plan_allocate(pe_plan *plan, pe_error *err)
     plan->memory = malloc((size_t)used + 64);
     plan->pair = calloc((size_t)pairs + 1, sizeof *plan->pair);
     plan->counts = calloc((size_t)counted + 1, sizeof *plan->counts);
-    if (!plan->params.data || !plan->memory || !plan->pair || !plan->counts)
+    plan->phases = calloc((size_t)phases + 1, sizeof *plan->phases);
+    if (!plan->params.data || !plan->memory || !plan->pair || !plan->counts || !plan->phases)
         return pe_fail(err, PE_ERR_NOMEM, "no memory for a plan of %" PRId64 " bytes", used);
     return PE_OK;
 }
@@ -123,6 +128,17 @@ static void tell_count(pe_plan *plan)
         plan->counts[i] = (float)param(p, plan->params, p->count.table, i);
     plan->count = (pe_lowered_count){ p->stage, p->count.scale, x->shape[1], x->shape[0], x->shape[2], plan->counts };
     plan->form.count = &plan->count;
+}
+
+static void tell_polar(pe_plan *plan)
+{
+    const part *p = polar_part(plan->e);
+    if (!p)
+        return;
+    for (int64_t i = 0; i < p->tensor[p->polar.phases].count; i++)
+        plan->phases[i] = param(p, plan->params, p->polar.phases, i);
+    plan->polar = (pe_lowered_polar){ p->shape.head_dim, p->polar.frequency, plan->phases };
+    plan->form.polar = &plan->polar;
 }
 
 static void tell_terms(pe_plan *plan)
@@ -200,6 +216,7 @@ pe_status pe_plan_set_params(pe_plan *plan, const pe_run *given, pe_error *err)
     f->p.pool = NULL;
     tell_rotation(plan);
     tell_count(plan);
+    tell_polar(plan);
     tell_terms(plan);
     return pe_pass(err);
 }
@@ -212,6 +229,7 @@ void pe_plan_free(pe_plan *plan)
     free(plan->memory);
     free(plan->pair);
     free(plan->counts);
+    free(plan->phases);
     free(plan);
 }
 

@@ -59,6 +59,8 @@ static void ready_queries(const fused *f, scratch *s, int64_t t, int64_t n)
     ready_load(f, s->load, f->p.a.q, t, n, false);
     if (f->p.rotating)
         ready_rotate(f, PE_QUERY, forward, s->load, 0, f->H, f->D, f->p.a.q_at, t, n, f->ready.q_shift[t / BQ]);
+    if (f->polar)
+        polar_ready(f, PE_QUERY, s->load, f->H, f->p.a.q_at, t, n);
     for (int64_t i = 0; i < n; i++)
         for (int64_t h = 0; h < f->H; h++)
             f->k->widen(f->ready.q + (h * f->Tq + t + i) * f->D, s->load + (i * f->H + h) * f->D, PE_F32, f->D);
@@ -121,6 +123,8 @@ static void pack_keys(const fused *f, scratch *s, int64_t t, int64_t n)
     ready_load(f, s->load, f->p.a.k, t, n, true);
     if (f->ready.rotate_k)
         ready_rotate(f, PE_KEY, forward, s->load, 0, f->G, f->D, f->p.a.k_at, t, n, f->ready.k_shift[t / BK]);
+    if (f->polar)
+        polar_ready(f, PE_KEY, s->load, f->G, f->p.a.k_at, t, n);
     for (int64_t g = 0; g < f->G; g++) {
         const float *x = s->load + g * f->D;
         ready_panel(f, f->ready.kt + (g * f->tiles * BK + t) * f->D, x, f->G * f->D, n, f->D);
@@ -176,6 +180,8 @@ void ready_tokens(fused *f)
         f->ready.q_shift[i] = f->p.recentres ? coordinate(f->p.a.q_at, i * BQ, 0) - centre : 0;
     for (int64_t j = 0; j < f->tiles; j++)
         f->ready.k_shift[j] = f->p.recentres ? ready_place(f, j) - centre : 0;
+    if (f->polar)
+        polar_phases(f);
     for (int64_t n = 0; f->ready.v_odd && n < f->G * f->tiles * BK / LOAD; n++)
         f->ready.v_odd[n] = f->ready.k_odd[n] = 0;
     pool_run(f->p.pool, ready_block, f, up_to(f->Tq, LOAD) / LOAD + (f->direct ? 0 : up_to(f->Tk, LOAD) / LOAD));
@@ -213,6 +219,8 @@ void ready_keys(const fused *f, scratch *s, const tile *t)
         ready_load(f, s->load, f->p.a.k, j, n, true);
     if (f->ready.rotate_k && s->loaded)
         ready_rotate(f, PE_KEY, forward, s->load, 0, f->G, f->D, f->p.a.k_at, j, n, f->ready.k_shift[j / BK]);
+    if (f->polar)
+        polar_ready(f, PE_KEY, s->load, f->G, f->p.a.k_at, j, n);
     if (f->ready.load_v)
         ready_load(f, s->load_v, f->p.a.v, j, n, true);
     if (f->ready.rotate_v && f->ready.load_v)
@@ -224,7 +232,8 @@ kv_rows ready_rows(const fused *f, const scratch *s, bool values, const keys *k,
     pe_view v = values ? f->p.a.v : f->p.a.k;
     if (values ? f->ready.load_v : s->loaded) {
         const float *from = values ? s->load_v : s->load;
-        return (kv_rows){ from + (j * f->G + k->g) * v.dim, PE_F32, f->G * v.dim };
+        int64_t dim = values ? f->Dv : f->D;
+        return (kv_rows){ from + (j * f->G + k->g) * dim, PE_F32, f->G * dim };
     }
     *n = problem_stretch(&f->p, k->j + j, *n);
     return (kv_rows){ problem_row(&f->p, v, k->j + j, k->g), v.dtype, v.token_stride };

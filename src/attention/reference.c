@@ -202,11 +202,12 @@ static void scores(problem *p, int64_t i)
     pe_tile t;
     int64_t H = p->e->shape.heads, D = p->e->shape.head_dim, Tk = p->Tk;
     pe_view add = p->a.mask.additive;
+    bool replaced = pe_encoding_replaces(p->e);
     query_tile(p, i, &t);
     for (int64_t h = 0; h < H; h++)
         for (int64_t j = 0; j < Tk; j++) {
             double *q = cell_of(p->m->q, 0, h), *k = cell_of(p->m->k, j, kv_head(p, h)), sum = 0;
-            for (int64_t d = 0; p->m->seen[h * Tk + j] && d < D; d++)
+            for (int64_t d = 0; !replaced && p->m->seen[h * Tk + j] && d < D; d++)
                 sum += q[d] * k[d];
             cell_of(p->m->score, 0, h)[j] = sum;
         }
@@ -439,7 +440,7 @@ static void terms_back(problem *p, pe_params dw, int64_t i)
     }
     score_bias_back(p->e, PE_BEFORE_SCALE, p->w, &t, &tg);
     score_content_back(p->e, PE_BEFORE_SCALE, p->w, &t, &tg);
-    for (int64_t h = 0; h < H; h++)
+    for (int64_t h = 0; !pe_encoding_replaces(p->e) && h < H; h++)
         for (int64_t j = 0; j < Tk; j++) {
             double ds = cell_of(p->m->dscore, 0, h)[j];
             for (int64_t d = 0; ds != 0 && d < D; d++) {

@@ -26,7 +26,7 @@ static unsigned row_hooks(const row *r)
 
 static unsigned term_hooks(const part *p)
 {
-    unsigned hooks = p->count.on ? PE_HOOK_CONTENT : 0;
+    unsigned hooks = p->count.on || p->polar.on ? PE_HOOK_CONTENT : 0;
     for (int n = 0; n < p->terms; n++)
         hooks |= p->term[n].side == PE_VALUE ? PE_HOOK_VALUE : PE_HOOK_CONTENT;
     return hooks;
@@ -112,6 +112,14 @@ static bool counts_have_a_table(const trial *t)
     return !t->p->count.on || is_table(t->p, t->p->count.table, 2, t->p->shape.head_dim);
 }
 
+static bool polars_have_phases(const trial *t)
+{
+    const part *p = t->p;
+    const tensor *x = p->polar.phases >= 0 && p->polar.phases < p->tensors ? &p->tensor[p->polar.phases] : NULL;
+    return !p->polar.on || (p->stage == PE_BEFORE_SCALE && p->shape.head_dim <= POLAR_MAX && p->polar.frequency && x &&
+                            x->rank == 2 && x->shape[0] == p->shape.kv_heads && x->shape[1] == p->shape.head_dim);
+}
+
 /* Parameters that no table of core's uses: hooks read them. */
 static bool hooks_learn(const part *p)
 {
@@ -125,6 +133,8 @@ static bool hooks_learn(const part *p)
     }
     if (p->count.on)
         used[p->count.table] = true;
+    if (p->polar.on)
+        used[p->polar.phases] = true;
     if (p->trained)
         used[p->frequencies] = true;
     for (int n = 0; n < p->tensors; n++)
@@ -460,6 +470,7 @@ static const struct contract {
     { "a term's extra must be a tensor (1, H, D) of PE_QUERY", extras_are_of_queries },
     { "an input must be of PE_QUERY, PE_HEAD_DIM_MAX wide at most", inputs_are_of_queries },
     { "a count's table must be a tensor (R, H or 1, D), R at least 2", counts_have_a_table },
+    { "polar must have frequencies and a tensor of phases (kv_heads, D), before the scale", polars_have_phases },
     { "trained frequencies must be a tensor (kv_heads or 1, axes, P) of a part whose angle is not exact",
       frequencies_are_a_tensor },
     { "a part with parameters of its own must have embed_back, or bias_back", what_learns_has_a_gradient },

@@ -233,11 +233,11 @@ static pe_status add_part(pe_encoding *e, const char **cursor, pe_error *err)
     return s ? s : part_make(p, p->row, values, e->shape, &e->kernels, err);
 }
 
-/* Parts must agree: one softmax scale, one rotation, one count of keys; and no content term beside a rotation that
- * attention may shift. */
+/* Parts must agree: one softmax scale, one rotation, one count of keys; no content term beside a rotation that
+ * attention may shift, and neither beside a term that stands for q.k. */
 static pe_status check_parts(const pe_encoding *e, pe_error *err)
 {
-    const part *rotating = NULL, *scales = NULL, *carries = NULL, *inputs = NULL, *gates = NULL;
+    const part *rotating = NULL, *scales = NULL, *carries = NULL, *inputs = NULL, *gates = NULL, *polar = NULL;
     for (int i = 0; i < e->parts; i++) {
         const part *p = &e->part[i];
         const char *name = p->row->info.name;
@@ -263,7 +263,14 @@ static pe_status check_parts(const pe_encoding *e, pe_error *err)
         rotating = p->row->rotate ? p : rotating;
         scales = p->scale != 0 ? p : scales;
         carries = p->count.on ? p : carries;
+        polar = p->polar.on ? p : polar;
     }
+    for (int i = 0; polar && i < e->parts; i++)
+        if (&e->part[i] != polar && e->part[i].hooks & (PE_HOOK_ROTATE | PE_HOOK_CONTENT))
+            return pe_fail(err, PE_ERR_SPEC,
+                           "%s has a score of its own in place of q.k, which %s rotates or adds to; combine it with a "
+                           "bias or a code",
+                           polar->row->info.name, e->part[i].row->info.name);
     if (rotating && rotating->recentres && e->hooks & PE_HOOK_CONTENT)
         return pe_fail(err, PE_ERR_SPEC,
                        "%s scales queries and keys by positions that attention may shift; a term that looks "

@@ -8,7 +8,15 @@
 
 #include <inttypes.h>
 
-typedef enum formula_kind { TELLS_CODE, TELLS_TERM, TELLS_COUNT, TELLS_BIAS, TELLS_PAIR, TELLS_SCALE } formula_kind;
+typedef enum formula_kind {
+    TELLS_CODE,
+    TELLS_TERM,
+    TELLS_COUNT,
+    TELLS_POLAR,
+    TELLS_BIAS,
+    TELLS_PAIR,
+    TELLS_SCALE
+} formula_kind;
 
 typedef struct formula {
     formula_kind kind;
@@ -20,7 +28,7 @@ typedef struct formula {
 
 /* ------------------------------------------------ what there is */
 
-_Static_assert(PE_FORMULAS_MAX >= PARTS_MAX * (TERMS_MAX + 3) + 2, "room for the formulas of all parts");
+_Static_assert(PE_FORMULAS_MAX >= PARTS_MAX * (TERMS_MAX + 4) + 2, "room for the formulas of all parts");
 
 static formula formula_of(formula_kind kind, const part *p, const term *t, unsigned hook, int64_t count)
 {
@@ -40,6 +48,8 @@ static int formula_list(const pe_encoding *e, formula out[PE_FORMULAS_MAX])
                                                : formula_of(TELLS_TERM, p, t, PE_HOOK_CONTENT, 1);
         if (p->count.on)
             out[n++] = formula_of(TELLS_COUNT, p, NULL, PE_HOOK_CONTENT, 1);
+        if (p->polar.on)
+            out[n++] = formula_of(TELLS_POLAR, p, NULL, PE_HOOK_CONTENT, 1);
         if (p->hooks & PE_HOOK_BIAS && !p->gates)
             out[n++] = formula_of(TELLS_BIAS, p, NULL, PE_HOOK_BIAS, 1);
     }
@@ -161,6 +171,24 @@ static double tell_count(const part *p, const pe_question *of, tell *out)
     return count_term(&s);
 }
 
+/* "softplus(0.5) · softplus(-1) · cos(-2 · 0.1 + 0) + ..." */
+static double tell_polar(const formula *f, const pe_question *of, tell *out)
+{
+    const part *p = f->part;
+    int64_t D = p->shape.head_dim, apart = key_at(f, of)[0] - of->q_at[0];
+    int64_t head = of->head / (p->shape.heads / p->shape.kv_heads);
+    double c[POLAR_MAX], s[POLAR_MAX];
+    const double *k = of->k + of->key * D;
+    for (int64_t d = 0; d < D; d++)
+        tell_say(out, "%ssoftplus(%s) · softplus(%s) · cos(%" PRId64 " · %s + %s)", d ? " + " : "",
+                 tell_number(of->q[d]).text, tell_number(k[d]).text, apart,
+                 tell_number(p->polar.frequency[d] * wide_two_pi().part[0]).text,
+                 tell_factor(param(p, of->params, p->polar.phases, head * D + d)).text);
+    polar_angles(p, apart, c, s);
+    return polar_term(p, of->params, head, (vec){ (void *)(uintptr_t)of->q, PE_F64, 0 },
+                      (vec){ (void *)(uintptr_t)k, PE_F64, 0 }, c, s);
+}
+
 static double tell_pair(const part *p, const pe_question *of, tell *out)
 {
     if (p->row->tell_pair)
@@ -195,6 +223,7 @@ static double tell_any(const pe_encoding *e, const formula *f, const pe_question
     case TELLS_CODE: return tell_code(f->part, of, out);
     case TELLS_TERM: return tell_term(f, of, out);
     case TELLS_COUNT: return tell_count(f->part, of, out);
+    case TELLS_POLAR: return tell_polar(f, of, out);
     case TELLS_BIAS: return tell_bias(f, of, out);
     case TELLS_PAIR: return tell_pair(f->part, of, out);
     case TELLS_SCALE: break;

@@ -75,6 +75,15 @@ typedef struct counting {
     double scale;
 } counting;
 
+/* A content term that stands for q.k: the sum over elements d of size(q_d) size(k_d) cos(x f_d + phase[g][d]), with
+ * size(x) = ln(1 + e^x), x the key's first coordinate less the query's and g the key's head. */
+typedef struct polar_product {
+    bool on;                 /* then stage must be PE_BEFORE_SCALE, and D at most POLAR_MAX */
+    const double *frequency; /* (3, D) turns per position, each the sum of three */
+    int phases;              /* must be a tensor (kv_heads, D), in radians */
+} polar_product;
+#define POLAR_MAX (PE_HEAD_DIM_MAX / 2) /* a vector has twice as many coordinates there */
+
 /* The rotation of one pair at one position: multiply by magnitude, rotate by the angle. */
 typedef struct pair_rotation {
     double cosine, sine, magnitude;
@@ -106,6 +115,7 @@ struct pe_part {
     term term[TERMS_MAX];
     int terms;
     counting count;
+    polar_product polar;
     bool absolute; /* bias is what the hook absolute says */
     bool gates;    /* bias is c_i - c_j, a number that the caller gives with each token and head */
     bool weighs;   /* the distance of a bias is the sum of weight[a] (q[a] - k[a]), not that of first coordinates */
@@ -191,7 +201,7 @@ typedef struct row {
     const char *device;
     /* where part.absolute is set, and must be there: bias = absolute(k) - absolute(q) */
     double (*absolute)(const part *p, int64_t h, const int64_t *at);
-    /* content and value are declared by init: as terms, or as a count */
+    /* content and value are declared by init: as terms, as a count, or as polar */
 
     /* for people, as formulas with numbers in them: embed's element c, the bias of a query and a key, the frequency of
      * pair n in radians after lines for its magnitude at a query's place, part.scale; NULL: not shown */

@@ -239,6 +239,10 @@ static void content_cell(const part *p, const pe_tile *t, const pe_tile_grad *g,
 
 static void content_of(const pe_encoding *e, const part *p, pe_params w, const pe_tile *t, const pe_tile_grad *g)
 {
+    if (p->polar.on) {
+        polar_content(e, p, w, t, g);
+        return;
+    }
     for (int64_t h = 0; h < e->shape.heads; h++)
         for (int64_t i = 0; i < t->q_at.tokens; i++) {
             cell c = cell_of(e, w, t, g, h, i);

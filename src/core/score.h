@@ -24,6 +24,16 @@ typedef struct step {
 double count_gate(const part *p, double dot);
 double count_term(const step *s); /* the score term at s->sum */
 
+/* A term that stands for q.k (core/polar.c); of a part that has one, or NULL. */
+const part *polar_part(const pe_encoding *e);
+double polar_size(double x);
+double polar_slope(double x); /* of polar_size */
+/* cos and sin (D) of the angle of a key this far after its query, or of a position; without the phase. */
+void polar_angles(const part *p, int64_t distance, double *c, double *s);
+/* One pair of vectors with the angles of their distance. */
+double polar_term(const part *p, pe_params w, int64_t kv_head, vec q, vec k, const double *c, const double *s);
+void polar_content(const pe_encoding *e, const part *p, pe_params w, const pe_tile *t, const pe_tile_grad *g);
+
 void score_content(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t);
 void score_bias(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t);
 void score_content_back(const pe_encoding *e, pe_stage stage, pe_params w, const pe_tile *t, const pe_tile_grad *g);

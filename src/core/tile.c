@@ -116,6 +116,11 @@ bool pe_encoding_carries(const pe_encoding *e)
     return false;
 }
 
+bool pe_encoding_replaces(const pe_encoding *e)
+{
+    return polar_part(e) != NULL;
+}
+
 /* Checks a tile; which fields matter depends on the hook. score is named by its use: "score" or "dscore". */
 static pe_status check_tile(const pe_encoding *e, pe_stage stage, pe_params w, pe_tile *t, pe_view *score,
                             const char *name, use how, bool content, pe_error *err)

@@ -22,7 +22,7 @@ static pe_status check_encoding(const attend_call *c, pe_error *err)
         { form->count != NULL, "a term that counts keys" },
         { form->inputs.relative > 0, "a relative input" },
         { form->lookups && form->lookup[0]->side == PE_VALUE, "a term on values" },
-        { form->lookups > 0, "a content term" },
+        { form->lookups > 0 || form->polar, "a content term" },
         { form->inputs.gates, "gates" },
         { form->levels > 0, "levels by position" },
         { form->biases > BIAS_PIECES_MAX, "more than 4 biases" },

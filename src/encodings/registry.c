@@ -11,7 +11,8 @@
     X(sinusoidal)                                                                                                      \
     X(learned)                                                                                                         \
     X(hierarchical)                                                                                                    \
-    X(rope) X(xpos) X(shaw) X(transformer_xl) X(xlnet) X(deberta) X(cope) X(wavelet) X(alibi) X(t5) X(kerple) X(fire)  \
+    X(rope)                                                                                                            \
+    X(xpos) X(pope) X(shaw) X(transformer_xl) X(xlnet) X(deberta) X(cope) X(wavelet) X(alibi) X(t5) X(kerple) X(fire)  \
         X(sandwich) X(window)
 
 #define DECLARE(name) extern const row pe_row_##name;

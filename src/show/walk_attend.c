@@ -12,13 +12,19 @@
 
 static const words before_note = { "Added before the scale: the scale multiplies it too.",
                                    "在缩放之前相加：它也会被缩放。" };
+static const words instead_note = { "It stands for q·k: the scale multiplies it.", "它代替 q·k，会被缩放。" };
 static const words after_note = { "Added after the scale, as it is.", "在缩放之后相加，原样进入分数。" };
 
 static void terms_score_step(walk *w, walk_scene *s, int formula, double sum[2][TOKENS])
 {
     static const words title = { "what is added to each score", "每个分数加上的项" };
+    static const words other = { "what stands for q·k", "代替 q·k 的项" };
     const pe_formula *what = &s->formula[formula];
-    walk_begin(w, title, what->info->formula, what->stage == PE_BEFORE_SCALE ? before_note : after_note);
+    bool instead = pe_encoding_replaces(s->e) && what->hook == PE_HOOK_CONTENT;
+    walk_begin(w, instead ? other : title, what->info->formula,
+               instead                          ? instead_note
+               : what->stage == PE_BEFORE_SCALE ? before_note
+                                                : after_note);
     for (int j = 0; j < TOKENS; j++) {
         if (!s->seen[j])
             continue;
@@ -87,7 +93,7 @@ static const words none = { NULL, NULL };
 
 static void attend_put_dots(walk *w, walk_scene *s, const attending *a)
 {
-    for (int j = 0; j < TOKENS; j++) {
+    for (int j = 0; j < TOKENS && !pe_encoding_replaces(a->e); j++) {
         if (!s->seen[j])
             continue;
         tell t = tell_into(s->text, sizeof s->text);
@@ -106,7 +112,9 @@ static void attend_put_scores(walk *w, walk_scene *s, const attending *a)
         if (!s->seen[j])
             continue;
         tell t = tell_into(s->text, sizeof s->text);
-        if (early)
+        if (pe_encoding_replaces(a->e))
+            tell_say(&t, "%s", tell_number(a->before[j]).text);
+        else if (early)
             tell_say(&t, "(%s + %s)", tell_number(a->dot[j]).text, tell_factor(a->before[j]).text);
         else
             tell_say(&t, "%s", tell_number(a->dot[j]).text);
@@ -206,6 +214,9 @@ static void attend_step(walk *w, walk_scene *s, const attending *a, words title,
 static const char *attend_formula(const pe_encoding *e)
 {
     bool early = pe_encoding_hooks_at(e, PE_BEFORE_SCALE), late = pe_encoding_hooks_at(e, PE_AFTER_SCALE);
+    if (pe_encoding_replaces(e))
+        return late ? "score = term · scale + term; weight = softmax(score); out = sum weight · v"
+                    : "score = term · scale; weight = softmax(score); out = sum weight · v";
     return early && late ? "score = (q·k + term) · scale + term; weight = softmax(score); out = sum weight · v"
            : early       ? "score = (q·k + term) · scale; weight = softmax(score); out = sum weight · v"
            : late        ? "score = q·k · scale + term; weight = softmax(score); out = sum weight · v"

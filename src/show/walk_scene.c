@@ -244,11 +244,11 @@ pe_status walk_scene_hold(const walk_scene *s, double shown, double library, dou
                    pe_encoding_spec(s->e), text_show(shown).text, text_show(library).text);
 }
 
-/* Computes q.k of a key, and checks that the terms add up to the library's score. */
+/* Computes q.k of a key, unless a term stands for it, and checks that the terms add up to the library's score. */
 static pe_status attending_hold_score(attending *a, const walk_scene *s, int j, pe_error *err)
 {
     double size = 1 + fabs(a->before[j]) * a->scale + fabs(a->after[j]);
-    for (int64_t d = 0; d < a->D; d++) {
+    for (int64_t d = 0; !pe_encoding_replaces(a->e) && d < a->D; d++) {
         double product = a->q[d] * a->k[j * a->D + d];
         a->dot[j] += product;
         size += fabs(product) * a->scale;

@@ -22,6 +22,8 @@ export const registryZh: Readonly<Record<string, string>> = {
     "按位置逐对旋转查询和键，使内积只依赖相对距离。",
   "RoPE with decay: queries and keys are also scaled by inverse factors, so scores shrink with distance.":
     "带衰减的 RoPE：查询与键再乘以互逆的缩放因子，距离越远分数越小。",
+  "Polar coordinates: a query's and a key's elements are magnitudes, and their angle comes from the distance and a trained phase alone.":
+    "极坐标：查询与键的每个分量只作幅值，夹角只由距离和一个可训练相位决定。",
   "Adds a trained vector per clipped relative distance to keys and values.": "每个截断后的相对距离对应一个可训练向量，加到键和值上。",
   "Attention scores are the sum of a content term and a term from projected sinusoids of the distance, with two trained bias vectors.":
     "分数由内容项和距离的正弦编码（经投影）两部分组成，另有两个可训练偏置向量 u、v。",
@@ -46,6 +48,7 @@ export const registryZh: Readonly<Record<string, string>> = {
   "width of the code; default: model_dim": "编码的宽度；默认等于 model_dim",
   "N: the length of the sequence": "N：序列长度",
   "base of the wavelengths": "波长的底数（base）",
+  "where training starts: all phases 0, or anywhere from -2 pi to 0": "训练的起点：相位全为 0，或在 -2π 到 0 之间随机",
   "sin and cos interleaved, or all sines and then all cosines": "sin、cos 交错排列，还是先全部 sin 再全部 cos",
   "whether sin or cos comes first": "sin 与 cos 谁在前",
   "exponent 2i/d, or 2i/(d-2) = i/(d/2-1)": "指数取 2i/d，或 2i/(d-2) = i/(d/2-1)",
@@ -149,6 +152,7 @@ export const registryZh: Readonly<Record<string, string>> = {
   "row b(i-j) + buckets: bucket of the distance, keys far ahead first; projected":
     "第 b(i-j) + buckets 行：距离所在的桶，最靠后的键在前；经投影",
   "row p: the vector of count p": "第 p 行：计数 p 的向量",
+  "radians: key head, element": "弧度：键头、分量",
   "row: bucket of the distance, keys at and before the query first": "每行一个距离桶，查询自身及之前的键在前",
   "strength per head; above 0": "每头的强度；大于 0",
   "reach (log) or exponent (power, at most 2) per head; above 0": "每头的作用范围（log）或指数（power，至多 2）；大于 0",
