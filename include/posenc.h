@@ -211,7 +211,7 @@ PE_API pe_status pe_unrotate(const pe_encoding *e, pe_side side, pe_view x, pe_v
 /* The rotation as data, for a caller's own kernel: the two elements of each pair, and its frequency. Pair p of the tables
  * below reads elements x and y, and writes x_out and y_out:
  *     half  [ccss0000]   adjacent  [cscs0000]   adjacent-half: reads cscs, writes ccss                                */
-typedef struct pe_pair {
+typedef struct pe_pair { /* of a rotation with parameters: what the spec alone says */
     int64_t x, y, x_out, y_out;
     int64_t axis;
     double frequency; /* radians per position; negative if the spec rotates the other way                    */
@@ -480,8 +480,8 @@ typedef struct pe_lowered {
     double scale;
     /* Rotation: pair p of head h (of Hkv, or the only one) is rotated by (position on its axis) * frequency + phase, in
      * radians; with trained frequencies, by the sum over axes. exact is false if the angle is rounded on the way, as some
-     * models do: use pe_rotate_table then. If pairs decay, positions are counted from centre; pe_encoding_gain has the
-     * factor on a whole vector.                                                                                       */
+     * models do, or if cos and sin are sums over several frequencies (fope): use pe_rotate_table then. If pairs decay,
+     * positions are counted from centre; pe_encoding_gain has the factor on a whole vector.                           */
     int64_t pairs, pair_heads, pair_axes;
     const pe_pair *pair;      /* (pair_heads, pair_axes, pairs)                                              */
     bool exact, rotates_value, rotates_output;
@@ -527,7 +527,8 @@ PE_API pe_status pe_attention_finish(const pe_encoding *e, const pe_attention *a
  * and as exact as any other, so a shift is as exact as rotating the stored keys again; each shift rounds once more
  * (docs/caches.md). Tokens that do not move, elements that are not rotated and blocks without rotated elements keep
  * their bits. An encoding without rotation changes nothing. Values that the spec rotates (turn=qkv) are shifted in the
- * same way, by a second call.                                                                                         */
+ * same way, by a second call. Where cos and sin are sums over several frequencies (fope), no difference of positions
+ * says how far a key goes, and the call is refused: use pe_unrotate and pe_rotate.                                    */
 PE_API pe_status pe_cache_shift(const pe_encoding *e, pe_view k, const pe_pages *pages, pe_positions from,
                                 pe_positions to, const pe_run *run, pe_error *err);
 /* Keys rotated by one encoding become keys rotated by another at the same positions: another theta, factor, short or long

@@ -109,8 +109,8 @@ static inline bool test_rotates_by_params(const pe_encoding *e)
     return false;
 }
 
-/* What a rotation is given beside its arguments: frequencies that are trained, where they start. All heads turn alike
- * there. Holds until the next call. */
+/* What a rotation is given beside its arguments: parameters where they start, of all heads those of the first. Holds
+ * until the next call. */
 static inline const pe_run *test_run(const pe_encoding *e)
 {
     static double w[4096];
@@ -121,6 +121,12 @@ static inline const pe_run *test_run(const pe_encoding *e)
         run.params = (pe_params){ w, PE_F64, pe_encoding_param_count(e) };
         assert_true(run.params.count <= COUNT(w));
         assert_ok(pe_encoding_init(e, run.params, 1, &err));
+    }
+    for (int i = 0; run.params.data && i < pe_encoding_tensor_count(e); i++) {
+        const pe_tensor *t = pe_encoding_tensor(e, i);
+        int64_t each = t->count / t->shape[0];
+        for (int64_t n = each; t->hooks & PE_HOOK_ROTATE && n < t->count; n++)
+            w[t->offset + n] = w[t->offset + n % each];
     }
     return &run;
 }

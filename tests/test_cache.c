@@ -74,6 +74,11 @@ static void check_shift(const char *spec)
         assert_ok(pe_rotate(e, PE_KEY, cache, raw, from, test_run(e), &err));
         assert_ok(pe_rotate(e, PE_KEY, want, raw, to, test_run(e), &err));
         pe_view before = copied(cache);
+        if (strstr(spec, "fope")) { /* its keys may be near 0 at one position and not at the other */
+            assert_int_equal(pe_cache_shift(e, cache, NULL, from, to, test_run(e), &err), PE_ERR_UNSUITED);
+            same(spec, cache, before);
+            continue;
+        }
         assert_ok(pe_cache_shift(e, cache, NULL, from, to, test_run(e), &err));
         assert_close(e, cache, want, afresh[float_types[k]], spec);
         same("token 2", cut(cache, 0, 2, 1), cut(before, 0, 2, 1));

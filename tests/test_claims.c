@@ -225,7 +225,7 @@ static bool seeded(const pe_encoding *e)
     for (int i = 0; i < e->parts; i++)
         for (int t = 0; t < e->part[i].tensors; t++) {
             fill how = e->part[i].tensor[t].fill;
-            if (how == FILL_NORMAL || how == FILL_UNIFORM)
+            if (how == FILL_NORMAL || how == FILL_UNIFORM || (how == FILL_ROW && e->part[i].tensor[t].a != 0))
                 return true;
         }
     return false;

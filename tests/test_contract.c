@@ -327,6 +327,26 @@ static const row trained_row_of = {
     .info = { .name = "trained", .hooks = PE_HOOK_ROTATE }, .init = trained_init, .fill = fill_one, .rotate = eighth
 };
 
+static pe_status mixed_init(part *p, pe_error *error)
+{
+    static const double frequency[3 * 3] = { 0.125 };
+    void (*last)(part *p) = spoil;
+    spoil = NULL;
+    TRY(rotate_init(p, error));
+    spoil = last;
+    p->exact = false;
+    p->trained = true;
+    p->mix = (mixing){ .waves = 3, .frequency = frequency, .pairs = 1, .cosines = 0, .sines = 1 };
+    TRY(add_tensor(p, 3, G, 3, 1));
+    TRY(add_tensor(p, 3, G, 3, 1));
+    return done(p);
+}
+
+static const row mixed_row_of = { .info = { .name = "mixed", .hooks = PE_HOOK_ROTATE }, .init = mixed_init, .fill = fill_one, .rotate = eighth };
+
+static void mixes_more_pairs_than_it_has(part *p) { p->mix.pairs = 3; }
+static void mixes_no_tensor(part *p) { p->mix.sines = 2; }
+static void mixes_what_is_not_trained(part *p) { p->trained = false; }
 static void that_stands_still(row *r) { r->rotate = still; }
 static void rotates_an_element_twice(part *p) { p->from = twice; }
 static void writes_outside(part *p) { p->to = outside; }
@@ -391,7 +411,7 @@ static void is_narrow_behind(part *p)
 
 /* ------------------------------------------------ who breaks what */
 
-static const row *const kept[] = { &bias_row, &weighed_row, &flat_row, &gates_row, &term_row, &count_row, &polar_row, &rotate_row, &trained_row_of, &code_row, &waves_row };
+static const row *const kept[] = { &bias_row, &weighed_row, &flat_row, &gates_row, &term_row, &count_row, &polar_row, &rotate_row, &trained_row_of, &mixed_row_of, &code_row, &waves_row };
 
 static const struct broken {
     const char *says; /* in the contract's sentence */
@@ -421,6 +441,9 @@ static const struct broken {
     { "trained frequencies", &trained_row_of, NULL, trains_no_tensor },
     { "trained frequencies", &trained_row_of, NULL, trains_per_query_head },
     { "trained frequencies", &trained_row_of, NULL, trains_what_is_exact },
+    { "a mix must be", &mixed_row_of, NULL, mixes_more_pairs_than_it_has },
+    { "a mix must be", &mixed_row_of, NULL, mixes_no_tensor },
+    { "a mix must be", &mixed_row_of, NULL, mixes_what_is_not_trained },
     { "parameters of its own", &bias_row, without_bias_back, NULL },
     { "parameters of its own", &code_row, without_embed_back, NULL },
     { "reaches must be a box", &term_row, to_a_disc, NULL },

@@ -1,7 +1,7 @@
 /* labels: core; tier: quick; cost: 1 s */
 /* SPDX-License-Identifier: MIT
  *
- * Values worked out by hand for the rows that golden vectors do not cover: xpos, pope, cope, kerple, fire, sandwich, wavelet,
+ * Values worked out by hand for the rows that golden vectors do not cover: xpos, fope, pope, cope, kerple, fire, sandwich, wavelet,
  * hierarchical and Falcon's ALiBi. Long decimals come from 20 digits of mpmath; the working stands beside each.
  * Everything is read in float64, and 1e-14 of the size allows for a dozen roundings of 2^-53. */
 #include "test.h"
@@ -280,6 +280,92 @@ TEST(pope_is_what_x_transformers_computes)
     for (int n = 0; n < 32; n++) /* (i, h, j) */
         if (!(fabs(score[n] - right[n / 4 % 2][n / 8][n % 4]) <= 1e-12))
             fail_msg("score %d is %.17g, of x-transformers %.17g", n, score[n], right[n / 4 % 2][n / 8][n % 4]);
+}
+
+/* ------------------------------------------------ fope */
+
+/* d = 4, theta = 100: frequencies 1 and 1/10, pairs of elements 0, 2 and 1, 3. Shares of cosines (1, 1/2), (-1/4, 1), of sines
+ * (1, 0), (1/2, 2), a row per frequency. At t = 3:
+ *   C = cos 3 - cos(0.3)/4, cos(3)/2 + cos 0.3 = -1.2288266188818469622, 0.46034024082538329101
+ *   S = sin 3 + sin(0.3)/2, 2 sin 0.3          = 0.28888011139053700965, 0.59104041332267915021
+ * and (1, 2, -1, 1/2) becomes (C_0 + S_0, 2 C_1 - S_1/2, S_0 - C_0, 2 S_1 + C_1/2). The gradient of a share is that of its C or S
+ * times cos or sin: of cosines[1][0] (dy_0 x_0 + dy_2 x_2) cos 0.3, of sines[1][1] (dy_3 x_1 - dy_1 x_3) sin 0.3. */
+TEST(fope_mixes_frequencies_by_shares)
+{
+    int64_t at = 3;
+    double w[] = { 1, 0.5, -0.25, 1, 1, 0, 0.5, 2 }, x[] = { 1, 2, -1, 0.5 }, y[4], dy[] = { 1, -1, 3, 2 }, dw[8] = { 0 };
+    static const double right[] = { -0.93994650749130995253, 0.62516027498942700691, 1.5177067302723839718, 1.4122509470580499459 };
+    pe_encoding *e = encoding_of("fope:theta=100,trained=64", (pe_shape){ 1, 1, 4, 0 });
+    pe_run run = PE_MAKE(pe_run, .params = block(w, 8));
+    assert_int_equal(pe_encoding_param_count(e), 8);
+    assert_ok(pe_rotate(e, PE_KEY, f64(y, 1, 1, 4), f64(x, 1, 1, 4), places(&at, 1), &run, &err));
+    for (int d = 0; d < 4; d++)
+        assert_near(y[d], right[d]);
+    assert_ok(pe_rotate_grad(e, block(dw, 8), PE_KEY, f64(dy, 1, 1, 4), f64(x, 1, 1, 4), places(&at, 1), &run, &err));
+    assert_near(dw[2], -1.9106729782512120393); /* -2 cos 0.3 */
+    assert_near(dw[7], 1.329840929976028088); /* 4.5 sin 0.3 */
+}
+
+/* A length of 62 is less than the slow frequency's turn, 20 pi = 62.83: its pair stays, or with still=1 becomes (x - y, x + y). */
+TEST(fope_has_no_frequency_that_completes_no_turn)
+{
+    int64_t at = 3;
+    double one[] = { 1, 1 }, x[] = { 1, 2, -1, 0.5 }, y[4];
+    for (int still = 0; still < 2; still++) {
+        pe_encoding *e = encoding_of(still ? "fope:theta=100,trained=62,still=1" : "fope:theta=100,trained=62", (pe_shape){ 1, 1, 4, 0 });
+        assert_int_equal(pe_encoding_param_count(e), 2);
+        assert_ok(pe_rotate(e, PE_KEY, f64(y, 1, 1, 4), f64(x, 1, 1, 4), places(&at, 1), &PE_MAKE(pe_run, .params = block(one, 2)), &err));
+        assert_near(y[0], cos(3) + sin(3));
+        assert_near(y[1], still ? 1.5 : 2);
+        assert_near(y[3], still ? 2.5 : 0.5);
+    }
+}
+
+/* Two heads of 16, trained at 64: three frequencies, as the authors' code has it (TsinghuaC3I's FourierEmbedding, commit bd94b20, run
+ * in float64; its pairs with frequency 0 have the sine 1). Shares are those of one frequency each, and 0.1 sin(1 + f + 2n + 3h) of
+ * cosines, 0.1 cos(1 + f + 2n + 3h) of sines; x = sin(1 + h + d/2) at 0, 5 and 63. */
+TEST(fope_is_what_its_authors_compute)
+{
+    static const double right[3][2][16] = {
+        { { 1.0006679059745065, 0.84042875151612784, 0.85643513229313939, 0.38335215601614103,
+            -0.51586659065892182, -1.2887832044643588, -1.7461607419313099, -1.7760172302885873,
+            -1.1403420477229513, -0.59444546882597504, -0.26317158952064884, 0.81359213219177207,
+            0.7981066067786563, 0.58721674908511901, 0.23255575131545358, -0.17904300504160675 },
+          { 0.72787965376586872, 0.6802790578263006, 0.15322042247417511, -1.2887832044643588,
+            -1.7461607419313099, -1.7760172302885873, -1.3710427599048951, -0.63038920510858265,
+            -0.22366813111508049, 0.24452537057524959, 0.71332028391650681, 0.58721674908511901,
+            0.23255575131545358, -0.17904300504160675, -0.5468057894213818, -0.7806914460322012 } },
+        { { -0.78622621508432144, 0.64647639379762367, 0.98922386939401341, 0.38335215601614103,
+            -0.51586659065892182, -1.2887832044643588, -1.7461607419313099, -1.7760172302885873,
+            -1.2313319455285885, 1.1037989861746287, 0.27757507472129633, 0.81359213219177207,
+            0.7981066067786563, 0.58721674908511901, 0.23255575131545358, -0.17904300504160675 },
+          { -0.01261907502016435, -0.16939595089781567, -0.11684972306199, -1.2887832044643588,
+            -1.7461607419313099, -1.7760172302885873, -1.3710427599048951, -0.63038920510858265,
+            -0.81399022070424654, 0.59888039607555632, 0.61444322193010381, 0.58721674908511901,
+            0.23255575131545358, -0.17904300504160675, -0.5468057894213818, -0.7806914460322012 } },
+        { { 1.0803319406745258, 0.9266305935524779, 0.9007474680331764, 0.38335215601614103,
+            -0.51586659065892182, -1.2887832044643588, -1.7461607419313099, -1.7760172302885873,
+            -0.96386492654893052, 0.54932428629488772, -0.17012377772607179, 0.81359213219177207,
+            0.7981066067786563, 0.58721674908511901, 0.23255575131545358, -0.17904300504160675 },
+          { 0.81269340806016321, 0.1407271250107088, 0.19403636976926938, -1.2887832044643588,
+            -1.7461607419313099, -1.7760172302885873, -1.3710427599048951, -0.63038920510858265,
+            -0.067664293861057739, 0.69975165542564843, 0.68870731012719855, 0.58721674908511901,
+            0.23255575131545358, -0.17904300504160675, -0.5468057894213818, -0.7806914460322012 } }
+    };
+    int64_t at[] = { 0, 5, 63 };
+    double w[36], x[96], y[96];
+    pe_encoding *e = encoding_of("fope:trained=64,still=1", (pe_shape){ 2, 2, 16, 0 });
+    assert_int_equal(pe_encoding_param_count(e), 36);
+    for (int i = 0; i < 18; i++) { /* (h, f, n) */
+        int h = i / 9, f = i / 3 % 3, n = i % 3;
+        w[i] = (f == n) + 0.1 * sin(1 + f + 2 * n + 3 * h);
+        w[18 + i] = (f == n) + 0.1 * cos(1 + f + 2 * n + 3 * h);
+    }
+    for (int i = 0; i < 96; i++) /* (t, h, d) */
+        x[i] = sin(1 + i / 16 % 2 + 0.5 * (i % 16));
+    assert_ok(pe_rotate(e, PE_QUERY, f64(y, 3, 2, 16), f64(x, 3, 2, 16), places(at, 3), &PE_MAKE(pe_run, .params = block(w, 36)), &err));
+    for (int i = 0; i < 96; i++)
+        assert_near(y[i], right[i / 32][i / 16 % 2][i % 16]);
 }
 
 /* ------------------------------------------------ xpos */

@@ -19,22 +19,23 @@ static const pe_pair *pair_of(const reader *r, int64_t h, int64_t axis, int64_t 
     return &r->l->pair[(head * r->l->pair_axes + axis) * r->l->pairs + n];
 }
 
-/* Where the angle is rounded on the way the form refers to the tables. */
-static void table_rotation(const reader *r, pe_side side, const int64_t *at, int64_t n, double *c, double *s)
+/* Where the angle is rounded on the way, or mixed, the form refers to the tables. */
+static void table_rotation(const reader *r, pe_side side, int64_t h, const int64_t *at, int64_t n, double *c, double *s)
 {
     double cosine[PE_HEAD_DIM_MAX], sine[PE_HEAD_DIM_MAX];
-    int64_t pairs = r->l->pairs;
-    assert_ok(pe_rotate_table(r->c->e, side, pe_view_of(cosine, PE_F64, 1, 1, 1, pairs), pe_view_of(sine, PE_F64, 1, 1, 1, pairs),
-                              pe_positions_of(at, PE_I64, 1, 1, r->c->axes), NULL, &err));
-    *c = cosine[n];
-    *s = sine[n];
+    int64_t pairs = r->l->pairs, heads = r->l->pair_heads;
+    assert_true(heads * pairs <= COUNT(cosine));
+    assert_ok(pe_rotate_table(r->c->e, side, pe_view_of(cosine, PE_F64, 1, 1, heads, pairs), pe_view_of(sine, PE_F64, 1, 1, heads, pairs),
+                              pe_positions_of(at, PE_I64, 1, 1, r->c->axes), &PE_MAKE(pe_run, .params = r->c->params), &err));
+    *c = cosine[(heads == 1 ? 0 : h) * pairs + n];
+    *s = sine[(heads == 1 ? 0 : h) * pairs + n];
 }
 
 /* h: of the key heads. Outputs turn back, their magnitude too. */
 static void rotate_pair(const reader *r, pe_side side, int64_t h, const int64_t *at, int64_t n, double *c, double *s)
 {
     if (!r->l->exact) {
-        table_rotation(r, side == PE_OUTPUT ? PE_VALUE : side, at, n, c, s);
+        table_rotation(r, side == PE_OUTPUT ? PE_VALUE : side, h, at, n, c, s);
         double size = side == PE_OUTPUT ? *c * *c + *s * *s : 1;
         *c /= size;
         *s /= side == PE_OUTPUT ? -size : size;

@@ -883,7 +883,7 @@ static const row table[] = {
 #define TRAINED_ROTATION 0x100u
 static unsigned hooks_of_some(void)
 {
-    bool trained = pe_encoding_hooks(some) & PE_HOOK_ROTATE && strstr(pe_encoding_spec(some), "learned=");
+    bool trained = test_rotates_by_params(some);
     return pe_encoding_hooks(some) | (trained ? TRAINED_ROTATION : 0);
 }
 

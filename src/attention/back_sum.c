@@ -12,8 +12,7 @@ void back_cut(fused *f, char *memory, int64_t *used)
     f->back.lse_low = fused_take(memory, used, rows, sizeof(float));
     f->back.dk = fused_take(memory, used, items, sizeof(float) * (size_t)f->Dp);
     f->back.dv = fused_take(memory, used, items, sizeof(float) * (size_t)f->Dw);
-    const part *rotating = f->p.rotating;
-    int64_t each = rotating && rotating->trained ? rotating->axes * rotating->pairs : 0;
+    int64_t each = trained_ledger(f->p.rotating);
     int64_t blocks = f->p.a.rotated ? 0 : up_to(f->Tk, LOAD) / LOAD;
     f->back.dfrequency_q = fused_take(memory, used, f->back.splits * f->H * each, sizeof(double));
     f->back.dfrequency_k = fused_take(memory, used, blocks * f->G * each, sizeof(double));
@@ -22,8 +21,7 @@ void back_cut(fused *f, char *memory, int64_t *used)
 
 void back_clear(fused *f)
 {
-    const part *rotating = f->p.rotating;
-    int64_t each = rotating && rotating->trained ? rotating->axes * rotating->pairs : 0;
+    int64_t each = trained_ledger(f->p.rotating);
     clear_doubles(f->back.dfrequency_q, f->back.splits * f->H * each);
     clear_doubles(f->back.dfrequency_k, up_to(f->Tk, LOAD) / LOAD * f->G * each);
     clear_doubles(f->back.dphase, f->polar ? up_to(f->Tk, LOAD) / LOAD * f->G * f->raw : 0);
@@ -72,20 +70,24 @@ typedef struct token_grad {
 static void frequencies_of_keys(const fused *f, float *x, int64_t t, int64_t count)
 {
     const part *p = f->p.rotating;
+    float raw[PE_HEAD_DIM_MAX];
     for (int64_t i = 0; i < count; i++)
         for (int64_t k = 0; k < f->G; k++) {
             spot at;
             spot_find(&at, f->p.a.k_at, t + i);
-            trained_grad(p, &at, (vec){ f->ready.kr, PE_F32, (k * f->tiles * BK + t + i) * f->Dp },
+            if (trained_wants_x(p))
+                ready_raw(f, raw, PE_KEY, t + i, k);
+            trained_grad(p, &at, (vec){ raw, PE_F32, 0 },
+                         (vec){ f->ready.kr, PE_F32, (k * f->tiles * BK + t + i) * f->Dp },
                          (vec){ x, PE_F32, (i * f->G + k) * f->D },
-                         f->back.dfrequency_k + (t / LOAD * f->G + k) * p->axes * p->pairs);
+                         f->back.dfrequency_k + (t / LOAD * f->G + k) * trained_ledger(p));
         }
 }
 
 static void sum_frequencies(const fused *f)
 {
     const part *p = f->p.rotating;
-    int64_t each = p->axes * p->pairs;
+    int64_t each = trained_ledger(p);
     for (int64_t n = 0; n < f->back.splits * f->H; n++)
         trained_store(p, f->p.g.dparams, trained_head(p, f->H, n % f->H), f->back.dfrequency_q + n * each);
     for (int64_t n = 0; f->back.dfrequency_k && n < up_to(f->Tk, LOAD) / LOAD * f->G; n++)

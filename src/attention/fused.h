@@ -95,8 +95,8 @@ typedef struct ledgers {
     float *mean;          /* (H, Tq)     dO . out */
     float *lse, *lse_low; /* (H, Tq) its sum is the log-sum-exp */
     float *dk, *dv;       /* (items, tiles BK, Dp), (items, tiles BK, Dw) */
-    double *dfrequency_q; /* (splits, H, axes, pairs), and */
-    double *dfrequency_k; /* (blocks of LOAD keys, G, axes, pairs): of frequencies that are trained; NULL: none */
+    double *dfrequency_q; /* (splits, H, ledger), and */
+    double *dfrequency_k; /* (blocks of LOAD keys, G, ledger): of rotations that are trained; NULL: none */
     double *dphase;       /* (blocks of LOAD keys, G, raw): of a polar term's phases; NULL: none */
 } ledgers;
 
@@ -288,6 +288,8 @@ typedef struct kv_rows {
     int64_t stride;
 } kv_rows;
 kv_rows ready_rows(const fused *f, const scratch *s, bool values, const keys *k, int64_t j, int64_t *n);
+/* The caller's vector of one token and head, a query or a key, in float32. */
+void ready_raw(const fused *f, float *to, pe_side side, int64_t t, int64_t h);
 /* Where a term stands for q.k: (n, heads, raw) to (n, heads, D) in place, magnitudes at the angles of their positions.
  */
 void polar_ready(const fused *f, pe_side side, float *x, int64_t heads, pe_positions at, int64_t t, int64_t n);

@@ -231,11 +231,14 @@ static void begin(const fused *f, scratch *s, const tile *t)
 static void frequencies_back(const fused *f, const scratch *s, const tile *t, int64_t item)
 {
     const part *p = f->p.rotating;
-    double *sum = f->back.dfrequency_q + (item / f->G * f->H + t->h) * p->axes * p->pairs;
+    float raw[PE_HEAD_DIM_MAX];
+    double *sum = f->back.dfrequency_q + (item / f->G * f->H + t->h) * trained_ledger(p);
     for (int64_t r = 0; r < t->m; r++) {
         spot at;
         spot_find(&at, f->p.a.q_at, t->i + r);
-        trained_grad(p, &at, (vec){ f->ready.q, PE_F32, (t->h * f->Tq + t->i + r) * f->D },
+        if (trained_wants_x(p))
+            ready_raw(f, raw, PE_QUERY, t->i + r, t->h);
+        trained_grad(p, &at, (vec){ raw, PE_F32, 0 }, (vec){ f->ready.q, PE_F32, (t->h * f->Tq + t->i + r) * f->D },
                      (vec){ s->dqt, PE_F32, r * f->D }, sum);
     }
 }

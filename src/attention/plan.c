@@ -64,7 +64,7 @@ static const part *counting_part(const pe_encoding *e)
 /* Frequencies that are trained have every axis rotate every pair. */
 static int64_t pair_axes(const part *p)
 {
-    return p->trained ? p->axes : 1;
+    return p->trained && !p->mix.waves ? p->axes : 1;
 }
 
 static pe_status plan_allocate(pe_plan *plan, pe_error *err)
@@ -101,7 +101,7 @@ static void tell_rotation(pe_plan *plan)
     form->pair_heads = trained_heads(p);
     form->pair_axes = pair_axes(p);
     form->pair = plan->pair;
-    form->exact = p->exact || p->trained;
+    form->exact = p->exact || (p->trained && !p->mix.waves);
     form->rotates_value = p->rotates_value;
     form->rotates_output = p->rotates_output;
     form->magnitude = pe_encoding_magnitude(plan->e);
@@ -109,7 +109,7 @@ static void tell_rotation(pe_plan *plan)
     for (int64_t n = 0; n < form->pair_heads * form->pair_axes; n++) {
         pe_pair *to = plan->pair + n * p->pairs;
         pe_encoding_pairs(plan->e, to, p->pairs, NULL);
-        for (int64_t i = 0; p->trained && i < p->pairs; i++) {
+        for (int64_t i = 0; p->trained && !p->mix.waves && i < p->pairs; i++) {
             to[i].axis = n % p->axes;
             to[i].frequency = param(p, plan->params, p->frequencies, n * p->pairs + i);
             wide turns = wide_div(wide_from(to[i].frequency), wide_two_pi());

@@ -57,16 +57,6 @@ void polar_ready(const fused *f, pe_side side, float *x, int64_t heads, pe_posit
     }
 }
 
-/* The caller's vector in float32. */
-static void load_raw(const fused *f, float *to, pe_side side, int64_t t, int64_t h)
-{
-    pe_view q = f->p.a.q, k = f->p.a.k;
-    if (side == PE_QUERY)
-        f->k->widen(to, (const char *)q.data + dtype_bytes(q.dtype, row_vec(q, t, h).at), q.dtype, f->raw);
-    else
-        f->k->widen(to, problem_row(&f->p, k, t, h), k.dtype, f->raw);
-}
-
 void polar_back(const fused *f, pe_side side, float *x, int64_t head, int64_t heads, pe_positions at, int64_t t,
                 int64_t n)
 {
@@ -76,7 +66,7 @@ void polar_back(const fused *f, pe_side side, float *x, int64_t head, int64_t he
         token_angles(f, &o, at, t + i);
         for (int64_t h = 0; h < heads; h++) {
             float *g = x + (i * heads + h) * f->D;
-            load_raw(f, raw, side, t + i, head + h);
+            ready_raw(f, raw, side, t + i, head + h);
             for (int64_t d = 0; d < f->raw; d++) {
                 double c, s;
                 element_angle(f, &o, side, head + h, d, &c, &s);

@@ -20,6 +20,15 @@ void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n, b
         }
 }
 
+void ready_raw(const fused *f, float *to, pe_side side, int64_t t, int64_t h)
+{
+    pe_view q = f->p.a.q, k = f->p.a.k;
+    if (side == PE_QUERY)
+        f->k->widen(to, (const char *)q.data + dtype_bytes(q.dtype, row_vec(q, t, h).at), q.dtype, f->raw);
+    else
+        f->k->widen(to, problem_row(&f->p, k, t, h), k.dtype, f->raw);
+}
+
 /* Every vector on by the angle of `shift`, or back. */
 static void rotate_on(const fused *f, float *x, int64_t vectors, int64_t shift, bool back)
 {

@@ -136,20 +136,23 @@ static void load_query(pe_view to, pe_view from, int64_t i)
             cell_of(to, 0, h)[d] = vec_get(row_vec(from, i, h), d);
 }
 
-/* Keys or values: in a view, in pages, in blocks. */
-static void load_keys(const problem *p, pe_view to, pe_view from)
+/* A key or value: in a view, in pages, in blocks. */
+static void load_key(const problem *p, double *to, pe_view from, int64_t t, int64_t h)
 {
     float block[BLOCK_WIDTH];
+    const char *at = problem_row(p, from, t, h);
+    for (int64_t d = 0; d < from.dim; d++) {
+        if (problem_blocks(from) && d % BLOCK_WIDTH == 0)
+            block_load(block, at + dtype_bytes(from.dtype, d), from.dtype);
+        to[d] = problem_blocks(from) ? (double)block[d % BLOCK_WIDTH] : num_load(at, from.dtype, d);
+    }
+}
+
+static void load_keys(const problem *p, pe_view to, pe_view from)
+{
     for (int64_t t = 0; t < p->Tk; t++)
-        for (int64_t h = 0; h < from.heads; h++) {
-            const char *at = problem_row(p, from, t, h);
-            for (int64_t d = 0; d < from.dim; d++) {
-                if (problem_blocks(from) && d % BLOCK_WIDTH == 0)
-                    block_load(block, at + dtype_bytes(from.dtype, d), from.dtype);
-                cell_of(to, t, h)[d] =
-                    problem_blocks(from) ? (double)block[d % BLOCK_WIDTH] : num_load(at, from.dtype, d);
-            }
-        }
+        for (int64_t h = 0; h < from.heads; h++)
+            load_key(p, cell_of(to, t, h), from, t, h);
 }
 
 /* Loads query i, and the keys and values with the first query; keys again for each query where the rotation re-centres.
@@ -460,15 +463,22 @@ static void store(pe_view to, int64_t token, pe_view from, bool add)
             }
 }
 
-/* Gradients of frequencies that are trained, from rotated vectors. */
-static void frequencies_back(problem *p, pe_view y, pe_view dy, pe_positions where)
+/* Gradients of rotations that are trained, from vectors y that were rotated; query: which, or -1 for keys. */
+static void frequencies_back(problem *p, int64_t query, pe_view y, pe_view dy, pe_positions where)
 {
+    double x[PE_HEAD_DIM_MAX];
     for (int64_t t = 0; p->rotating && p->rotating->trained && p->g.dparams.data && t < y.tokens; t++) {
         spot at;
         spot_find(&at, where, t);
-        for (int64_t h = 0; h < y.heads; h++)
-            trained_back(p->rotating, p->g.dparams, trained_head(p->rotating, y.heads, h), &at, row_vec(y, t, h),
+        for (int64_t h = 0; h < y.heads; h++) {
+            vec raw = { x, PE_F64, 0 };
+            if (query >= 0)
+                raw = row_vec(p->a.q, query, h);
+            else if (trained_wants_x(p->rotating))
+                load_key(p, x, p->a.k, t, h);
+            trained_back(p->rotating, p->g.dparams, trained_head(p->rotating, y.heads, h), &at, raw, row_vec(y, t, h),
                          row_vec(dy, t, h));
+        }
     }
 }
 
@@ -476,7 +486,7 @@ static void frequencies_back(problem *p, pe_view y, pe_view dy, pe_positions whe
 static void rotations_back(problem *p, const pe_attention_grad *g, int64_t i)
 {
     int64_t shift = query_shift(p, i);
-    frequencies_back(p, p->m->q, p->m->dq, query_at(p, i));
+    frequencies_back(p, i, p->m->q, p->m->dq, query_at(p, i));
     if (p->rotating)
         rotate_view(p->rotating, p->w, PE_QUERY, transpose, p->m->dq, p->m->dq, query_at(p, i), shift);
     store(g->dq, i, p->m->dq, g->accumulate);
@@ -512,7 +522,7 @@ static void reference_backward_pass(problem *p)
         store(g->drelative, i, p->m->drelative, g->accumulate);
     }
     if (!p->a.rotated && p->Tq)
-        frequencies_back(p, p->m->k, p->m->dk, p->a.k_at);
+        frequencies_back(p, -1, p->m->k, p->m->dk, p->a.k_at);
     if (p->recentres)
         p->m->dk = p->m->dk_sum;
     else if (p->rotating && !p->a.rotated)

@@ -378,6 +378,10 @@ pe_status pe_cache_shift(const pe_encoding *e, pe_view k, const pe_pages *pages,
     if (!p)
         return pe_pass(err);
     TRY(check_trained(e, p, run.params, k.heads, err));
+    if (p->mix.waves)
+        return pe_fail(err, PE_ERR_UNSUITED,
+                       "%s rotates keys by more than the difference of positions; use pe_unrotate and pe_rotate",
+                       p->row->info.name);
     m.kernels = &e->kernels;
     m.w = run.params;
     m.to = m.from = p;

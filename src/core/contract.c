@@ -135,7 +135,9 @@ static bool hooks_learn(const part *p)
         used[p->count.table] = true;
     if (p->polar.on)
         used[p->polar.phases] = true;
-    if (p->trained)
+    if (p->mix.waves)
+        used[p->mix.cosines] = used[p->mix.sines] = true;
+    else if (p->trained)
         used[p->frequencies] = true;
     for (int n = 0; n < p->tensors; n++)
         own -= used[n];
@@ -411,8 +413,25 @@ static bool frequencies_are_a_tensor(const trial *t)
 {
     const part *p = t->p;
     const int64_t *s = p->trained ? shape_of(p, p->frequencies) : NULL;
-    return !p->trained || (p->row->rotate && !p->exact && s && (s[0] == 1 || s[0] == p->shape.kv_heads) &&
-                           s[1] == p->axes && s[2] == p->pairs);
+    return !p->trained || p->mix.waves ||
+           (p->row->rotate && !p->exact && s && (s[0] == 1 || s[0] == p->shape.kv_heads) && s[1] == p->axes &&
+            s[2] == p->pairs);
+}
+
+/* A tensor of a wave's share in each pair. */
+static bool is_mix(const part *p, int n)
+{
+    const int64_t *s = shape_of(p, n);
+    return s && (s[0] == 1 || s[0] == p->shape.kv_heads) && s[1] == p->mix.waves && s[2] == p->mix.pairs;
+}
+
+static bool mixes_have_tensors(const trial *t)
+{
+    const part *p = t->p;
+    const mixing *m = &p->mix;
+    return !m->waves ||
+           (p->row->rotate && p->trained && !p->exact && m->frequency && m->pairs >= 1 && m->pairs <= p->pairs &&
+            is_mix(p, m->cosines) && is_mix(p, m->sines) && shape_of(p, m->cosines)[0] == shape_of(p, m->sines)[0]);
 }
 
 static bool magnitude_is_above_0(const trial *t)
@@ -473,6 +492,8 @@ static const struct contract {
     { "polar must have frequencies and a tensor of phases (kv_heads, D), before the scale", polars_have_phases },
     { "trained frequencies must be a tensor (kv_heads or 1, axes, P) of a part whose angle is not exact",
       frequencies_are_a_tensor },
+    { "a mix must be of a trained rotation, with frequencies and two tensors (kv_heads or 1, waves, pairs)",
+      mixes_have_tensors },
     { "a part with parameters of its own must have embed_back, or bias_back", what_learns_has_a_gradient },
     { "reaches must be a box of offsets around 0", reach_is_a_box },
     { "index must be a row of the table wherever reaches says so", indices_are_in_tables },

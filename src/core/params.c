@@ -72,7 +72,7 @@ double params_first(const part *p, int t, int64_t i, uint64_t seed)
     case FILL_NORMAL: return x->a * random_normal(seed, n);
     case FILL_UNIFORM: return x->a + (x->b - x->a) * random_uniform(seed, n * 12);
     case FILL_CONSTANT: return x->a;
-    default: return p->row->fill(p, t, i);
+    default: return p->row->fill(p, t, i) + (x->a != 0 ? x->a * random_normal(seed, n) : 0);
     }
 }
 

@@ -73,10 +73,12 @@ int64_t trained_head(const part *p, int64_t heads, int64_t h); /* whose frequenc
 /* The signed and sized cos and sin of one head's pairs. */
 void trained_row(const part *p, pe_params w, int64_t head, pe_side side, rotation_mode mode, const spot *at, double *c,
                  double *s);
-/* sum (axes, pairs) += the gradient of the frequencies that rotated one vector into y. */
-void trained_grad(const part *p, const spot *at, vec y, vec dy, double *sum);
+int64_t trained_ledger(const part *p); /* numbers of one head's parameters; 0 where nothing is trained */
+bool trained_wants_x(const part *p);   /* whether their gradients are asked with x; else with y */
+/* sum (ledger) += the gradient of the parameters that rotated x into y. */
+void trained_grad(const part *p, const spot *at, vec x, vec y, vec dy, double *sum);
 /* The same, added to the parameters' gradient at once. */
-void trained_back(const part *p, pe_params dw, int64_t head, const spot *at, vec y, vec dy);
+void trained_back(const part *p, pe_params dw, int64_t head, const spot *at, vec x, vec y, vec dy);
 void trained_store(const part *p, pe_params dw, int64_t head, const double *sum);
 void trained_angle(const part *p, pe_params w, int64_t head, const double *at, int64_t n, double *c, double *s);
 region trained_region(const part *p, pe_params w); /* what a call reads of them */

@@ -47,7 +47,7 @@ typedef struct tensor {
     int64_t shape[3];
     int64_t offset, count; /* core fills these */
     fill fill;
-    double a, b; /* normal: deviation; uniform: from, to; constant: value */
+    double a, b; /* normal: deviation; uniform: from, to; constant: value; row: deviation from what fill says */
     bool projected;
     double min, max; /* training clamps it to this range; 0, 0: no limits */
     double rate;     /* of training, times that of a model's weights; 0: 1. What scripts/rates.sh found */
@@ -88,6 +88,16 @@ typedef struct polar_product {
 typedef struct pair_rotation {
     double cosine, sine, magnitude;
 } pair_rotation;
+
+/* Cos and sin of a trained rotation as sums of waves of the first coordinate t: those of pair n < pairs are the sum
+ * over f of cos(t f) cosines[h][f][n], and of sin(t f) sines[h][f][n]; those of the other pairs 1 and still. */
+typedef struct mixing {
+    int64_t waves;           /* 0: none */
+    const double *frequency; /* (3, waves) turns per position, each the sum of three */
+    int64_t pairs;           /* must be 1 to P */
+    int cosines, sines;      /* must be tensors (kv_heads or 1, waves, pairs) */
+    double still;
+} mixing;
 
 /* A code of waves, each a cos or a sin of (at[axis] + offset) frequency turns: coordinates share the width equally, and
  * have the same waves, sin cos sin cos ... or all sines before all cosines. The row's embed is their definition. */
@@ -143,7 +153,8 @@ struct pe_part {
     double magnitude;    /* where the angle is exact or trained: of cos and sin, beside the decay; must be above 0 */
     bool gains;          /* gain is not 1 everywhere: then the row must have it */
     bool trained;        /* frequencies are parameters, in radians per position; then exact must be false */
-    int frequencies;     /* must be a tensor (kv_heads or 1, axes, P) */
+    int frequencies;     /* must be a tensor (kv_heads or 1, axes, P), where it does not mix */
+    mixing mix;          /* of a part that is trained: instead of frequencies */
 
     /* embed */
     int64_t width; /* of the code; must be 1 or more, and model_dim where it is added */

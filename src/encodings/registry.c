@@ -12,7 +12,8 @@
     X(learned)                                                                                                         \
     X(hierarchical)                                                                                                    \
     X(rope)                                                                                                            \
-    X(xpos) X(pope) X(shaw) X(transformer_xl) X(xlnet) X(deberta) X(cope) X(wavelet) X(alibi) X(t5) X(kerple) X(fire)  \
+    X(xpos)                                                                                                            \
+    X(fope) X(pope) X(shaw) X(transformer_xl) X(xlnet) X(deberta) X(cope) X(wavelet) X(alibi) X(t5) X(kerple) X(fire)  \
         X(sandwich) X(window)
 
 #define DECLARE(name) extern const row pe_row_##name;

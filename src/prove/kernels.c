@@ -155,6 +155,17 @@ pe_status measure_any_kernel(prove_finding *out, const prove_given *g, pe_error 
 
 #define DROPPED 4
 
+/* Where a difference of positions does not say how far keys go, they go back and on. */
+static pe_status move_keys(const pe_encoding *e, pe_view k, pe_positions old, pe_positions now, const pe_run *run,
+                           pe_error *err)
+{
+    pe_status status = pe_cache_shift(e, k, NULL, old, now, run, err);
+    if (status != PE_ERR_UNSUITED)
+        return status;
+    TRY(pe_unrotate(e, PE_KEY, k, k, old, run, err));
+    return pe_rotate(e, PE_KEY, k, k, now, run, err);
+}
+
 /* The difference between scores of keys that were cached DROPPED positions later and shifted, and scores of newly
  * computed keys, relative to the size of a score. */
 static pe_status shift_cache(double *apart, scores *s, double *fresh, pe_error *err)
@@ -175,7 +186,7 @@ static pe_status shift_cache(double *apart, scores *s, double *fresh, pe_error *
                  now = pe_positions_of(s->at, PE_I64, 1, T, s->axes);
     pe_run run = PE_MAKE(pe_run, .params = s->m.w);
     status = status ? status : pe_rotate(s->m.e, PE_KEY, k, k, old, &run, err);
-    status = status ? status : pe_cache_shift(s->m.e, k, NULL, old, now, &run, err);
+    status = status ? status : move_keys(s->m.e, k, old, now, &run, err);
     status = status ? status : scores_make(fresh, s, SCORES_BOTH, err);
     if (!status) {
         memcpy(s->k, cached, (size_t)n * sizeof *cached);

@@ -180,6 +180,8 @@ static void rotate_put_product(walk *w, walk_scene *s)
 
 static const words round_note = { "This spec rounds its angles: cos and sin are those of the rounded angle.",
                                   "这个 spec 计算角度时会舍入：cos 和 sin 取自舍入后的角度。" };
+static const words mixed_note = { "This spec mixes frequencies: cos and sin are sums over all of them.",
+                                  "这个 spec 混合多个频率：cos 和 sin 是各频率之和。" };
 static const words norm_note = { "A rotation keeps the length of a vector.", "旋转不改变向量的长度。" };
 static const words relative_note = {
     "The score depends only on the distance: the query at i - j and the key at 0 give the same.",
@@ -219,7 +221,7 @@ pe_status walk_rotate(walk *w, walk_scene *s, pe_error *err)
     }
     rotate_put_rest(w, s, &p);
     if (p.rounded)
-        walk_sentence(w, say(round_note, w->language));
+        walk_sentence(w, say(s->params.count ? mixed_note : round_note, w->language));
     walk_vector(w, walk_name("q'_%s", s->place[s->query]).text, NULL, s->with.q, s->D);
     return rotate_after_step(w, s, err);
 }

@@ -207,15 +207,15 @@ static const char *const more[] = {
 };
 
 /* Angles that a device does not make. */
-static bool refused(const char *spec)
+static bool refused(const pe_encoding *e, const char *spec)
 {
-    return strstr(spec, "precision=") || strstr(spec, "learned=");
+    return strstr(spec, "precision=") || test_rotates_by_params(e);
 }
 
 static void turn_every_way(const char *spec)
 {
     pe_encoding *e = encoding_of(spec, (pe_shape){ .heads = 8, .kv_heads = 4, .head_dim = 64 });
-    if (!(pe_encoding_hooks(e) & PE_HOOK_ROTATE) || refused(spec))
+    if (!(pe_encoding_hooks(e) & PE_HOOK_ROTATE) || refused(e, spec))
         return;
     pe_cuda_plan *plan = plan_of(e);
     bool gains = pe_encoding_gain(e, PE_QUERY, PE_POSITION_MAX) != 1;
@@ -501,13 +501,13 @@ static void same_qk(const pe_encoding *e, const pe_cuda_plan *plan, int n, int t
 static void rotate_both(const char *spec)
 {
     pe_encoding *e = encoding_of(spec, (pe_shape){ .heads = 8, .kv_heads = 2, .head_dim = 64 });
-    if (!(pe_encoding_hooks(e) & PE_HOOK_ROTATE) || strstr(spec, "learned="))
+    if (!(pe_encoding_hooks(e) & PE_HOOK_ROTATE) || test_rotates_by_params(e))
         return;
     pe_cuda_plan *plan = plan_of(e);
     bool alike = pe_encoding_gain(e, PE_QUERY, PE_POSITION_MAX) == 1;
     farthest(e, 0);
     for (int n = 0; n < 22; n++) {
-        if (!refused(spec))
+        if (!refused(e, spec))
             same_qk(e, plan, n, 0);
         if (alike && !decays)
             same_qk(e, plan, n, 1);
@@ -579,7 +579,7 @@ static void same_shift(const pe_encoding *e, const pe_cuda_plan *plan, int n)
 static void shift_cache(const char *spec)
 {
     pe_encoding *e = encoding_of(spec, (pe_shape){ .heads = 8, .kv_heads = 4, .head_dim = 64 });
-    if (!(pe_encoding_hooks(e) & PE_HOOK_ROTATE) || refused(spec))
+    if (!(pe_encoding_hooks(e) & PE_HOOK_ROTATE) || refused(e, spec))
         return;
     pe_cuda_plan *plan = plan_of(e);
     for (int n = 0; n < 30; n++)
@@ -695,7 +695,8 @@ TEST(what_a_device_cannot_rotate_is_refused_with_a_way_out)
     } cases[] = { { "rope:precision=hf", "tables made by pe_rotate_table" },
                   { "rope:precision=ggml", "tables made by pe_rotate_table" },
                   { "rope:learned=heads", "trained frequencies" },
-                  { "rope:learned=shared", "trained frequencies" } };
+                  { "rope:learned=shared", "trained frequencies" },
+                  { "fope", "trained frequencies" } };
     for (int i = 0; i < COUNT(cases); i++) {
         pe_encoding *e = encoding_of(cases[i].spec, (pe_shape){ .heads = 4, .head_dim = 64 });
         pe_cuda_plan *plan = plan_of(e);

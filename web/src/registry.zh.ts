@@ -22,6 +22,8 @@ export const registryZh: Readonly<Record<string, string>> = {
     "按位置逐对旋转查询和键，使内积只依赖相对距离。",
   "RoPE with decay: queries and keys are also scaled by inverse factors, so scores shrink with distance.":
     "带衰减的 RoPE：查询与键再乘以互逆的缩放因子，距离越远分数越小。",
+  "RoPE whose pairs each mix several frequencies, without those that are too slow to be learned at the trained length.":
+    "RoPE 的每一对分量混合多个频率，并去掉在训练长度内学不到的过慢频率。",
   "Polar coordinates: a query's and a key's elements are magnitudes, and their angle comes from the distance and a trained phase alone.":
     "极坐标：查询与键的每个分量只作幅值，夹角只由距离和一个可训练相位决定。",
   "Adds a trained vector per clipped relative distance to keys and values.": "每个截断后的相对距离对应一个可训练向量，加到键和值上。",
@@ -48,6 +50,14 @@ export const registryZh: Readonly<Record<string, string>> = {
   "width of the code; default: model_dim": "编码的宽度；默认等于 model_dim",
   "N: the length of the sequence": "N：序列长度",
   "base of the wavelengths": "波长的底数（base）",
+  "length the model was trained at; frequencies that do not complete a turn within it become 0":
+    "模型的训练长度；在此长度内转不满一圈的频率变为 0",
+  "number of pairs that rotate, at most that of the frequencies; default: as many (the authors' code: at most d/4)":
+    "旋转的对数，至多等于频率的个数；默认相等（作者的代码：至多 d/4）",
+  "one mixture shared by all heads, or one per key head": "各头共用一组混合系数，或每个键头一组",
+  "how much of other frequencies a pair starts with: the gain of Xavier's deviation": "每一对起始时混入其他频率的多少：Xavier 标准差的增益",
+  "sine of the pairs with frequency 0: 0 as in the paper and vLLM, or 1 as in the authors' code":
+    "频率为 0 的各对的正弦：0 与论文和 vLLM 相同，1 与作者的代码相同",
   "where training starts: all phases 0, or anywhere from -2 pi to 0": "训练的起点：相位全为 0，或在 -2π 到 0 之间随机",
   "sin and cos interleaved, or all sines and then all cosines": "sin、cos 交错排列，还是先全部 sin 再全部 cos",
   "whether sin or cos comes first": "sin 与 cos 谁在前",
@@ -152,6 +162,8 @@ export const registryZh: Readonly<Record<string, string>> = {
   "row b(i-j) + buckets: bucket of the distance, keys far ahead first; projected":
     "第 b(i-j) + buckets 行：距离所在的桶，最靠后的键在前；经投影",
   "row p: the vector of count p": "第 p 行：计数 p 的向量",
+  "share of a frequency's cosine: key head, frequency, pair": "每个频率的余弦所占份额：键头、频率、分量对",
+  "share of a frequency's sine: key head, frequency, pair": "每个频率的正弦所占份额：键头、频率、分量对",
   "radians: key head, element": "弧度：键头、分量",
   "row: bucket of the distance, keys at and before the query first": "每行一个距离桶，查询自身及之前的键在前",
   "strength per head; above 0": "每头的强度；大于 0",
