@@ -9,7 +9,8 @@ enum { B = 2, T = 37, H = 4, G = 2, D = 8 };
 static const pe_shape shape = { .heads = H, .kv_heads = G, .head_dim = D };
 static const char *const specs[] = { "rope:learned=shared", "rope:learned=heads,pairs=adjacent",
                                      "rope:axes=2,learned=heads", "rope:dims=4,learned=heads,magnitude=0.8",
-                                     "rope:learned=heads+alibi", "fope:trained=64", "fope:theta=100,mixed=2,heads=shared,still=1" };
+                                     "rope:learned=heads+alibi", "fope:trained=64", "fope:theta=100,mixed=2,heads=shared,still=1",
+                                     "rope:axes=2,learned=heads,start=mixed" };
 
 /* A spec with its parameters, in float64, a little off where they start. */
 typedef struct subject {

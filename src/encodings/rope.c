@@ -105,8 +105,12 @@ static const pe_key keys[ROPE_KEYS] = {
     [FREQUENCIES] = { "frequencies", PE_KEY_LIST, "", 0, 0x1p10, NULL, "scaling=none",
                       "angle in radians per position, for each pair; replaces theta", "inv_freq|freqs", false },
     [LEARNED] = { "learned", PE_KEY_CHOICE, "no", 0, 0, "no|shared|heads", "precision=exact",
-                  "train the frequencies, starting from these: one set, or one per key head (RoPE-Mixed)", NULL,
-                  false },
+                  "train the frequencies, starting from these: one set, or one per key head (GRAPE-M, RoPE-Mixed)",
+                  NULL, false },
+    [START] = { "start", PE_KEY_CHOICE, "axis", 0, 0, "axis|mixed", "learned=shared|heads",
+                "with two axes: a pair's frequency starts on its own axis, or in a direction of its head's own "
+                "(RoPE-Mixed)",
+                NULL, false },
 };
 
 static const char *const examples[] = {
@@ -139,6 +143,7 @@ static const char *const examples[] = {
     "rope:scaling=yarn,factor=4,trained=2048,precision=ggml",
     "rope:learned=heads",
     "rope:learned=shared,axes=2",
+    "rope:theta=10,pairs=adjacent,axes=2,split=axial,learned=heads,start=mixed",
 };
 
 /* ------------------------------------------------ which coordinate drives which pair */
@@ -365,6 +370,8 @@ static pe_status learn(part *p, pe_error *err)
         return PE_OK;
     if (num(p, COORDS) != 0 || whole(p, TURN) != 0)
         return part_fail(p, err, LEARNED, "cannot be combined with coords or turn");
+    if (whole(p, START) && p->axes != 2)
+        return part_fail(p, err, START, "mixed needs axes=2");
     p->trained = true;
     p->frequencies = p->tensors;
     p->exact = false;
@@ -379,11 +386,18 @@ static pe_status learn(part *p, pe_error *err)
                        err);
 }
 
+/* Where it starts mixed, the two axes are rotated by an angle of each head (RoPE-Mixed, Heo et al. 2024). The authors
+ * draw the angles at random; here they share the quarter turn equally, after which the directions of both axes together
+ * come again. */
 static double first_frequency(const part *p, int t, int64_t i)
 {
     const pair *f = &p->pair[i % p->pairs];
-    (void)t;
-    return i / p->pairs % p->axes == f->axis ? wide_mul(f->frequency, wide_two_pi()).part[0] : 0;
+    int64_t axis = i / p->pairs % p->axes, heads = p->tensor[t].shape[0];
+    double size = wide_mul(f->frequency, wide_two_pi()).part[0];
+    if (!whole(p, START))
+        return axis == f->axis ? size : 0;
+    double angle = acos(0) * ((double)(i / p->pairs / p->axes) + 0.5) / (double)heads;
+    return size * (axis == f->axis ? cos(angle) : f->axis == 0 ? sin(angle) : -sin(angle));
 }
 
 static pe_status init(part *p, pe_error *err)
@@ -441,7 +455,7 @@ const row pe_row_rope = {
               .key_length = "length",
               .key_factor = "factor|alpha",
               .example_count = COUNT_OF(examples),
-              .also = "rotary|ropes|yarn|ntk|longrope|llama3|mrope|m-rope|p-rope|prope" },
+              .also = "rotary|ropes|yarn|ntk|longrope|llama3|mrope|m-rope|p-rope|prope|grape" },
     .init = init,
     .fill = first_frequency,
     .rotate = rope_rotate,

@@ -43,6 +43,7 @@ enum {
     PRECISION,
     FREQUENCIES,
     LEARNED,
+    START,
     ROPE_KEYS
 };
 

@@ -58,6 +58,8 @@ export const registryZh: Readonly<Record<string, string>> = {
   "how much of other frequencies a pair starts with: the gain of Xavier's deviation": "每一对起始时混入其他频率的多少：Xavier 标准差的增益",
   "sine of the pairs with frequency 0: 0 as in the paper and vLLM, or 1 as in the authors' code":
     "频率为 0 的各对的正弦：0 与论文和 vLLM 相同，1 与作者的代码相同",
+  "with two axes: a pair's frequency starts on its own axis, or in a direction of its head's own (RoPE-Mixed)":
+    "两个轴时：每一对的频率从自己的轴开始，或从该头自己的方向开始（RoPE-Mixed）",
   "where training starts: all phases 0, or anywhere from -2 pi to 0": "训练的起点：相位全为 0，或在 -2π 到 0 之间随机",
   "sin and cos interleaved, or all sines and then all cosines": "sin、cos 交错排列，还是先全部 sin 再全部 cos",
   "whether sin or cos comes first": "sin 与 cos 谁在前",
@@ -109,8 +111,8 @@ export const registryZh: Readonly<Record<string, string>> = {
   "which vectors are rotated; o: the output is rotated back and its magnitude undone (DeepSeek-V4, with magnitude=1)":
     "旋转哪些向量；o：输出再反向转回，并抵消幅度（DeepSeek-V4，magnitude=1）",
   "angle in radians per position, for each pair; replaces theta": "每一对分量每走一个位置转过的弧度；给出后代替 theta",
-  "train the frequencies, starting from these: one set, or one per key head (RoPE-Mixed)":
-    "频率可训练，以此为初值：所有头共用一组，或每个键头各一组（RoPE-Mixed）",
+  "train the frequencies, starting from these: one set, or one per key head (GRAPE-M, RoPE-Mixed)":
+    "频率可训练，以此为初值：所有头共用一组，或每个键头各一组（GRAPE-M、RoPE-Mixed）",
   "how angles are computed: exactly, or as transformers (hf) or ggml do in float32": "角度如何计算：精确，或完全照搬这些 float32 实现",
   "which elements form a pair": "哪两个分量结成一对旋转",
   "g: how slowly the lowest-frequency pair decays": "g：最慢的一对衰减得有多慢",
