@@ -16,7 +16,7 @@ void back_cut(fused *f, char *memory, int64_t *used)
     int64_t blocks = f->p.a.rotated ? 0 : up_to(f->Tk, LOAD) / LOAD;
     f->back.dfrequency_q = fused_take(memory, used, f->back.splits * f->H * each, sizeof(double));
     f->back.dfrequency_k = fused_take(memory, used, blocks * f->G * each, sizeof(double));
-    f->back.dphase = fused_take(memory, used, f->polar ? up_to(f->Tk, LOAD) / LOAD * f->G * f->raw : 0, sizeof(double));
+    f->back.dphase = fused_take(memory, used, f->polar ? f->back.splits * f->H * f->raw : 0, sizeof(double));
 }
 
 void back_clear(fused *f)
@@ -24,7 +24,7 @@ void back_clear(fused *f)
     int64_t each = trained_ledger(f->p.rotating);
     clear_doubles(f->back.dfrequency_q, f->back.splits * f->H * each);
     clear_doubles(f->back.dfrequency_k, up_to(f->Tk, LOAD) / LOAD * f->G * each);
-    clear_doubles(f->back.dphase, f->polar ? up_to(f->Tk, LOAD) / LOAD * f->G * f->raw : 0);
+    clear_doubles(f->back.dphase, f->polar ? f->back.splits * f->H * f->raw : 0);
 }
 
 double back_over(const float *x, int64_t copies, int64_t apart)
@@ -108,8 +108,6 @@ static void sum_tokens(void *arg, int64_t n, int worker)
                     (float)back_over(g->from + k * all + (t + i) * g->padded + d, f->back.splits, f->G * all);
     if (g->side == PE_KEY && f->back.dfrequency_k && f->p.g.dparams.data)
         frequencies_of_keys(f, x, t, count);
-    if (g->side == PE_KEY && f->back.dphase && f->p.g.dparams.data)
-        polar_phases_back(f, x, t, count);
     if (g->side == PE_KEY && f->polar)
         polar_back(f, PE_KEY, x, 0, f->G, f->p.a.k_at, t, count);
     if (g->rotate)
@@ -126,7 +124,7 @@ static void sum_keys(fused *f)
     token_grad k = { f, f->back.dk, f->D, f->Dp, f->p.g.dk, PE_KEY, rotating != NULL };
     token_grad v = { f, f->back.dv, f->Dv, f->Dw, f->p.g.dv, PE_VALUE, rotating && rotating->rotates_value };
     int64_t blocks = up_to(f->Tk, LOAD) / LOAD;
-    if (k.to.data || f->back.dfrequency_k || f->back.dphase)
+    if (k.to.data || f->back.dfrequency_k)
         pool_run(f->p.pool, sum_tokens, &k, blocks);
     if (v.to.data)
         pool_run(f->p.pool, sum_tokens, &v, blocks);

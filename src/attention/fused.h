@@ -97,7 +97,7 @@ typedef struct ledgers {
     float *dk, *dv;       /* (items, tiles BK, Dp), (items, tiles BK, Dw) */
     double *dfrequency_q; /* (splits, H, ledger), and */
     double *dfrequency_k; /* (blocks of LOAD keys, G, ledger): of rotations that are trained; NULL: none */
-    double *dphase;       /* (blocks of LOAD keys, G, raw): of a polar term's phases; NULL: none */
+    double *dphase;       /* (splits, H, raw): of a polar term's phases; NULL: none */
 } ledgers;
 
 /* What one worker needs for a tile, and what kinds of terms keep beside it. */
@@ -297,8 +297,8 @@ void polar_phases(fused *f);
 /* Gradients (n, heads, D) become those of the caller's vectors, the first raw of each. */
 void polar_back(const fused *f, pe_side side, float *x, int64_t head, int64_t heads, pe_positions at, int64_t t,
                 int64_t n);
-/* The ledger of these keys' phases: x (n, G, D) has their gradients. */
-void polar_phases_back(const fused *f, const float *x, int64_t t, int64_t n);
+/* The ledger of this split and head: x (m, D) has the gradients of a tile's queries. */
+void polar_phases_back(const fused *f, const float *x, const tile *t, int64_t item);
 void polar_phases_sum(const fused *f);
 
 void ready_rotate(const fused *f, pe_side side, rotation_mode mode, float *x, int64_t head, int64_t heads, int64_t dim,

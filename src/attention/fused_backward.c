@@ -248,7 +248,7 @@ static void store_queries(const fused *f, scratch *s, const tile *t, int64_t ite
     pe_view to = f->p.g.dq;
     for (int64_t r = 0; f->p.g.drelative.data && r < t->m; r++)
         fused_store(f, f->p.g.drelative, t->i + r, t->h, s->drelative + r * f->Rp);
-    if (!to.data && !f->back.dfrequency_q)
+    if (!to.data && !f->back.dfrequency_q && !f->back.dphase)
         return;
     f->k->axpy(s->dq, (float)f->p.scale, s->dqs, t->m * f->Dp);
     for (int64_t r = 0; r < t->m; r++) /* rows side by side, as a rotation takes them */
@@ -259,6 +259,8 @@ static void store_queries(const fused *f, scratch *s, const tile *t, int64_t ite
     if (f->p.rotating)
         ready_rotate(f, PE_QUERY, (rotation_mode){ true, false }, s->dqt, t->h, 1, f->D, f->p.a.q_at, t->i, t->m,
                      f->ready.q_shift[t->i / BQ]);
+    if (f->back.dphase && f->p.g.dparams.data)
+        polar_phases_back(f, s->dqt, t, item);
     if (f->polar)
         polar_back(f, PE_QUERY, s->dqt, t->h, 1, f->p.a.q_at, t->i, t->m);
     for (int64_t r = 0; to.data && r < t->m; r++)

@@ -4,7 +4,7 @@
  * position, so that their products are the term. Keys of a cache stay as the caller has them. */
 #include "attention/fused.h"
 
-/* What one token's vectors need. */
+/* One token's angles, without phases. */
 typedef struct polar_token {
     double n[POLAR_MAX], c[POLAR_MAX], s[POLAR_MAX];
 } polar_token;
@@ -27,32 +27,32 @@ void polar_phases(fused *f)
     }
 }
 
-/* cos and sin of element d: keys have their head's phase. */
+/* cos and sin of element d. A key's phase is taken from its queries instead: these are fewer, where there are few. */
 static void element_angle(const fused *f, const polar_token *o, pe_side side, int64_t head, int64_t d, double *c,
                           double *s)
 {
-    int64_t n = head * f->raw + d;
-    double x = side == PE_KEY ? f->ready.phase[n] : 1, y = side == PE_KEY ? f->ready.phase[f->G * f->raw + n] : 0;
-    *c = o->c[d] * x - o->s[d] * y;
-    *s = o->s[d] * x + o->c[d] * y;
+    int64_t n = head / f->group * f->raw + d;
+    double x = side == PE_QUERY ? f->ready.phase[n] : 1, y = side == PE_QUERY ? f->ready.phase[f->G * f->raw + n] : 0;
+    *c = o->c[d] * x + o->s[d] * y;
+    *s = o->s[d] * x - o->c[d] * y;
 }
 
 /* From the last vector to the first: what is written is not read any more. */
 void polar_ready(const fused *f, pe_side side, float *x, int64_t heads, pe_positions at, int64_t t, int64_t n)
 {
     polar_token o;
-    float from[POLAR_MAX];
+    float from[POLAR_MAX], cosine[POLAR_MAX], sine[POLAR_MAX];
     for (int64_t i = n - 1; i >= 0; i--) {
         token_angles(f, &o, at, t + i);
         for (int64_t h = heads - 1; h >= 0; h--) {
-            float *to = x + (i * heads + h) * f->D;
-            f->k->widen(from, x + (i * heads + h) * f->raw, PE_F32, f->raw);
-            for (int64_t d = 0; d < f->raw; d++) {
-                double c, s, size = polar_size((double)from[d]);
+            for (int64_t d = 0; (side == PE_QUERY || h == heads - 1) && d < f->raw; d++) { /* keys' heads have one */
+                double c, s;
                 element_angle(f, &o, side, h, d, &c, &s);
-                to[d] = (float)(size * c);
-                to[f->raw + d] = (float)(size * s);
+                cosine[d] = (float)c;
+                sine[d] = (float)s;
             }
+            f->k->widen(from, x + (i * heads + h) * f->raw, PE_F32, f->raw);
+            f->k->polar(x + (i * heads + h) * f->D, from, cosine, sine, f->raw);
         }
     }
 }
@@ -77,22 +77,21 @@ void polar_back(const fused *f, pe_side side, float *x, int64_t head, int64_t he
     }
 }
 
-void polar_phases_back(const fused *f, const float *x, int64_t t, int64_t n)
+void polar_phases_back(const fused *f, const float *x, const tile *t, int64_t item)
 {
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t g = 0; g < f->G; g++) {
-            const float *y = f->ready.kr + (g * f->tiles * BK + t + i) * f->Dp, *dy = x + (i * f->G + g) * f->D;
-            double *sum = f->back.dphase + (t / LOAD * f->G + g) * f->raw;
-            for (int64_t d = 0; d < f->raw; d++) {
-                double a = (double)dy[d], b = (double)dy[f->raw + d];
-                sum[d] += a == 0 && b == 0 ? 0 : b * (double)y[d] - a * (double)y[f->raw + d];
-            }
+    double *sum = f->back.dphase + (item / f->G * f->H + t->h) * f->raw;
+    for (int64_t r = 0; r < t->m; r++) {
+        const float *y = f->ready.q + (t->h * f->Tq + t->i + r) * f->D, *dy = x + r * f->D;
+        for (int64_t d = 0; d < f->raw; d++) {
+            double a = (double)dy[d], b = (double)dy[f->raw + d];
+            sum[d] += a == 0 && b == 0 ? 0 : a * (double)y[f->raw + d] - b * (double)y[d];
         }
+    }
 }
 
 void polar_phases_sum(const fused *f)
 {
-    int64_t all = f->G * f->raw;
-    for (int64_t n = 0; n < up_to(f->Tk, LOAD) / LOAD * all; n++)
-        grad(f->polar, f->p.g.dparams, f->polar->polar.phases, n % all, f->back.dphase[n]);
+    for (int64_t n = 0; n < f->back.splits * f->H * f->raw; n++)
+        grad(f->polar, f->p.g.dparams, f->polar->polar.phases, n / f->raw % f->H / f->group * f->raw + n % f->raw,
+             f->back.dphase[n]);
 }

@@ -107,6 +107,15 @@ static void sigmoid_c(float *y, const float *x, float a, int64_t n)
         y[j] = 1 / (1 + expf(-a * x[j]));
 }
 
+static void polar_c(float *y, const float *x, const float *c, const float *s, int64_t n)
+{
+    for (int64_t j = 0; j < n; j++) {
+        float size = x[j] > 0 ? x[j] + log1pf(expf(-x[j])) : log1pf(expf(x[j]));
+        y[j] = size * c[j];
+        y[n + j] = size * s[j];
+    }
+}
+
 static void score_grad_c(float *ds, const float *p, const float *dp, float mean, int64_t n)
 {
     for (int64_t j = 0; j < n; j++)
@@ -209,6 +218,7 @@ void attend_c(kernels *k)
     k->dot = dot_c;
     k->cap = cap_c;
     k->sigmoid = sigmoid_c;
+    k->polar = polar_c;
     k->score_grad = score_grad_c;
     k->transpose = transpose_c;
     k->widen = widen_c;

@@ -26,6 +26,7 @@ static void attend_fill(kernels *k)
     k->dot = dot_v;
     k->cap = cap_v;
     k->sigmoid = sigmoid_v;
+    k->polar = polar_v;
     k->score_grad = score_grad_v;
     k->widen = widen_v;
     k->narrow = narrow_v;

@@ -46,6 +46,8 @@ typedef struct kernels {
     float (*dot)(const float *x, const float *y, int64_t n);
     void (*cap)(float *y, float cap, int64_t n);                   /* y = cap tanh(y / cap)     */
     void (*sigmoid)(float *y, const float *x, float a, int64_t n); /* y = 1 / (1 + exp(-a x))   */
+    /* y[j] = size(x[j]) c[j] and y[n + j] = size(x[j]) s[j], with size(x) = ln(1 + exp(x)) */
+    void (*polar)(float *y, const float *x, const float *c, const float *s, int64_t n);
     void (*score_grad)(float *ds, const float *p, const float *dp, float mean,
                        int64_t n); /* p (dp - mean); 0 where p is */
 

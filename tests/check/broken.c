@@ -157,6 +157,13 @@ static void sigmoid_saturates_early(float *y, const float *x, float a, int64_t n
         y[j] = y[j] < 1e-7f ? 0 : y[j];
 }
 
+static void polar_forgets_small_sizes(float *y, const float *x, const float *c, const float *s, int64_t n)
+{
+    right.polar(y, x, c, s, n);
+    for (int64_t j = 0; j < n; j++)
+        y[n + j] = x[j] < -15 ? 0 : y[n + j];
+}
+
 static void widen_flushes_denormals(float *y, const void *x, pe_dtype type, int64_t n)
 {
     right.widen(y, x, type, n);
@@ -394,6 +401,7 @@ static const struct breakage {
     BREAK(weigh, weigh_makes_nan_of_nothing),
     BREAK(cap, cap_is_a_clamp),
     BREAK(sigmoid, sigmoid_saturates_early),
+    BREAK(polar, polar_forgets_small_sizes),
     BREAK(widen, widen_flushes_denormals),
     BREAK(widen, widen_takes_codes_for_unsigned),
     BREAK(widen, widen_exchanges_the_halves),

@@ -117,6 +117,35 @@ void truth_cap(problem *p)
     }
 }
 
+/* Where x is large the size is x; where it is far below 0, exp(x). c and s are a cosine and a sine. */
+void make_polar(problem *p)
+{
+    p->n = draw_main(p);
+    draw_out(p, "y", PE_F32, 1, 2 * p->n, 2 * p->n, false);
+    buffer *x = draw_in(p, "x", PE_F32, 1, p->n, p->n);
+    for (int64_t j = 0; j < p->n && p->values == WIDE; j++)
+        put(x, 0, j, 150 * draw_uniform(p));
+    for (int i = 0; i < 2; i++) {
+        buffer *turn = draw_in(p, i ? "s" : "c", PE_F32, 1, p->n, p->n);
+        for (int64_t j = 0; j < p->n; j++)
+            put(turn, 0, j, draw_uniform(p));
+    }
+}
+
+void call_polar(const kernels *k, const problem *p, void *const *at)
+{
+    k->polar(at[0], at[1], at[2], at[3], p->n);
+}
+
+void truth_polar(problem *p)
+{
+    for (int64_t j = 0; j < 2 * p->n; j++) {
+        double x = was(&p->buffer[1], 0, j % p->n), turn = was(&p->buffer[j < p->n ? 2 : 3], 0, j % p->n);
+        double y = (x > 0 ? x + log1p(exp(-x)) : log1p(exp(x))) * turn;
+        expect(&p->buffer[0], 0, j, y, fabs(y));
+    }
+}
+
 void make_sigmoid(problem *p)
 {
     p->n = draw_main(p);

@@ -24,6 +24,7 @@ FAMILY(sum);
 FAMILY(dot);
 FAMILY(cap);
 FAMILY(sigmoid);
+FAMILY(polar);
 FAMILY(score_grad);
 FAMILY(transpose);
 FAMILY(widen);

@@ -29,6 +29,8 @@ const kernel table[] = {
       "y / cap and cap * t are rounded, tanh within 3 eps of itself; cap is up to 100", PE_F32, 0 },
     { KERNEL(sigmoid), truth_sigmoid, 2, 0, NORMAL_MIN,
       "as weigh, with a sum and a quotient: 2 u more, below |x| where exp counts", PE_F32, 0 },
+    { KERNEL(polar), truth_polar, 5, 0, NORMAL_MIN,
+      "exp and the quotient within 2 eps, a series of eight terms and two sums within 2, a product", PE_F32, 0 },
     { KERNEL(score_grad), NULL, 0, 0, 0, exact, PE_F32, 0 },
     { KERNEL(transpose), NULL, 0, 0, 0, exact, PE_F32, 0 },
     { KERNEL(widen), NULL, 0, 0, 0, "bit for bit: exact, or rounded once to nearest even", PE_Q4_0, 0 },
