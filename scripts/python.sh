@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# python.sh wheel              makes dist/posenc-*.tar.gz, and dist/posenc-*.whl from it
+# python.sh wheel              makes dist/posenc-*.tar.gz, and dist/posenc-*.whl from it; KERNELS=1: the usual kernels for
+#                              GPUs are compiled (with NVIDIA's nvrtc package; minutes) and become part of it
 # python.sh test [PYTEST...]   makes an environment in build-python/ (torch and transformers: some GB, once), installs the
 #                              wheel there, checks style and types, runs python/tests; then installs the source in an
 #                              environment that has NumPy alone and runs the tests of that
@@ -24,9 +25,14 @@ environment() { # environment FOLDER REQUIREMENT...: made anew where its require
 }
 
 wheel() {
+  local kernels=()
   environment $out/wheel build
+  if [ -n "${KERNELS:-}" ]; then
+    environment $out/wheel nvidia-cuda-nvrtc
+    kernels=(-C "cmake.define.POSENC_NVRTC=$(ls "$PWD/$out"/wheel/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.1?)")
+  fi
   rm -rf dist
-  $out/wheel/bin/python -m build --outdir dist . >$out/build.log 2>&1 || { tail -40 $out/build.log; exit 1; }
+  $out/wheel/bin/python -m build "${kernels[@]}" --outdir dist . >$out/build.log 2>&1 || { tail -40 $out/build.log; exit 1; }
   ls -1 dist/*
 }
 
@@ -57,7 +63,7 @@ test)
   $out/plain/bin/posenc --version
   ;;
 *)
-  sed -n '3,8s/^# //p' "$0"
+  sed -n '3,9s/^# //p' "$0"
   exit 2
   ;;
 esac

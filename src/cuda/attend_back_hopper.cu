@@ -2,8 +2,8 @@
  *
  * Gradients of attention on Hopper, all in one kernel. A block has BM = 128 keys, 64 for each of two warpgroups, and
  * meets tiles of BN = 64 queries of all heads that share them, the last queries first: rows of the matrix units are
- * keys, columns are queries. S = K Q^T and dP = V dO^T give weights P and gradients of scores dS, which stay in
- * registers for dV += P dO and dK += dS Q. dS lies in shared memory as well, where both warpgroups read it for
+ * keys, columns are queries. S = K Q^T and dP = V dO^T give weights P, which stay in registers for dV += P dO, and
+ * gradients of scores dS, which go to shared memory: each warpgroup reads its own for dK += dS Q, and both read all for
  * dQ = dS^T K, half of the columns each.
  *
  * The dQ of a tile of queries is a sum over tiles of keys. Blocks add to it in memory, in float32, in the order of the
@@ -18,8 +18,7 @@
 /* Sums along diagonals that four lanes of a warp have: 8 for each fragment and the one before; zeros on both sides. */
 #define STRIP (BN + 8)
 #define EDGE 8
-static_assert(BM == 128 && BN == 64 && NT * 4 <= 32,
-              "two warpgroups of keys, one tile of queries for the matrix units");
+static_assert(BM == 128 && BN == 64, "two warpgroups of keys, one tile of queries for the matrix units");
 
 constexpr int gradient_biases()
 {
