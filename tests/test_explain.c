@@ -320,6 +320,15 @@ TEST(every_engine_has_its_settings)
           "VLLM_ALLOW_LONG_MAX_MODEL_LEN=1 vllm serve MODEL --hf-overrides '{\"rope_parameters\": "
           "{\"rope_type\": \"yarn\", \"rope_theta\": 10000, \"factor\": 2, "
           "\"original_max_position_embeddings\": 1024}, \"max_position_embeddings\": 4096}' --max-model-len 4096" },
+        /* Qwen's recipe leaves the length: vLLM multiplies it, SGLang does not */
+        { EVERY("rope:scaling=yarn,factor=4,trained=1024"), 1024, 1024, "vllm",
+          "vllm serve MODEL --hf-overrides '{\"rope_parameters\": {\"rope_type\": \"yarn\", \"rope_theta\": 10000, "
+          "\"factor\": 4, \"original_max_position_embeddings\": 1024}, \"max_position_embeddings\": 1024}' "
+          "--max-model-len 4096" },
+        { EVERY("rope:scaling=yarn,factor=4,trained=1024"), 1024, 1024, "sglang",
+          "python -m sglang.launch_server --model-path MODEL --json-model-override-args '{\"rope_parameters\": "
+          "{\"rope_type\": \"yarn\", \"rope_theta\": 10000, \"factor\": 4, \"original_max_position_embeddings\": 1024}, "
+          "\"max_position_embeddings\": 1024}' --context-length 1024" },
         { EVERY(MLA), 4096, 4096, "transformers", MLA_KEYS },
         { EVERY(MLA), 4096, 4096, "vllm", MLA_KEYS },
         { EVERY(MLA), 4096, 4096, "sglang", MLA_KEYS },
@@ -369,6 +378,10 @@ TEST(classes_that_read_no_settings_get_none)
         { "rope:scaling=yarn,factor=2,trained=4096", "baichuan", "vllm", NULL, NULL, NULL },
         { "rope:scaling=yarn,factor=2,trained=4096", "chatglm", "vllm", "", NULL,
           "vllm serve MODEL --max-model-len 8192" },
+        { "rope:scaling=yarn,factor=2,trained=4096", "chatglm", "sglang", "rope_ratio", NULL, "{}" },
+        { "rope:scaling=linear,factor=8", "gemma3_text", "sglang", "no scaling", NULL, "{}" },
+        { "rope", "gemma3_text", "sglang", NULL, NULL, NULL },
+        { "rope:scaling=linear,factor=8", "gemma3_text", "vllm", NULL, NULL, NULL },
     };
     for (int i = 0; i < COUNT(row); i++) {
         zoo_model *m = plain(row[i].spec, 4096, 8192);
@@ -533,6 +546,31 @@ TEST(factors_rounded_to_float_are_the_same_function)
     }
 }
 
+/* Phi-3's config has 1.0800000429153442, the float32 nearest to 1.08, which its GGUF is read as. */
+TEST(a_factor_of_phi3_is_the_same_written_out)
+{
+    static const struct {
+        const char *factor;
+        bool same;
+    } row[] = { { "1.08", true }, { "1.0800001", true }, { "1.081", false } };
+    head_dim = 4;
+    for (int i = 0; i < COUNT(row); i++) {
+        char spec[200];
+        snprintf(spec, sizeof spec, "rope:scaling=longrope,factor=32,trained=4096,short=1/%s,long=1/%s", row[i].factor,
+                 row[i].factor);
+        zoo_model *x = plain("rope:scaling=longrope,factor=32,trained=4096,short=1/1.0800000429153442,"
+                             "long=1/1.0800000429153442",
+                             4096, 131072);
+        zoo_model *y = plain(spec, 4096, 131072);
+        diff_model d = compare(x, y);
+        assert_int_equal(d.same, row[i].same);
+        diff_clear(&d);
+        zoo_free(x);
+        zoo_free(y);
+    }
+    head_dim = 128;
+}
+
 TEST(the_worst_pair_and_position_are_found)
 {
     zoo_model *x = model("config.json", 4096, 131072, (stack[]){ { 2, OSS, "", 0 }, { 0 } });
@@ -570,6 +608,8 @@ TEST(layers_and_windows_are_told_apart)
         { { { 2, "rope", "", 512 }, { 2, "none", "", 0 } }, 2, 0, "yy", false },
         { { { 1, "rope", "", 512 }, { 1, "rope", "", 64 }, { 2, "none", "", 0 } }, 3, 1, "yyy", false },
         { { { 2, "rope", "", 0 }, { 2, "none", "", 0 } }, 2, 0, "yy", true },
+        { { { 2, "rope", "", 4096 }, { 2, "none", "", 0 } }, 2, 0, "yy", true }, /* Phi-3: it is never reached */
+        { { { 2, "rope", "", 4095 }, { 2, "none", "", 0 } }, 2, 0, "yy", false },
     };
     zoo_model *x = model("config.json", 4096, 4096, (stack[]){ { 2, "rope", "", 0 }, { 2, "none", "", 0 }, { 0 } });
     for (int i = 0; i < COUNT(row); i++) {

@@ -283,6 +283,8 @@ TEST(recommendations_follow_the_rules)
           "yarn", 8, "trained=32768", "" },
         { { "llama", "rope:theta=500000,scaling=llama3,factor=8,trained=8192", 8192, 131072, 262144 }, "llama3", 16, "",
           "" },
+        { { "qwen2", "rope:theta=1e6", 32768, 32768, 131072 }, "yarn", 4, "", "its makers prescribe YaRN" },
+        { { "qwen3_moe", "rope:theta=1e6", 40960, 40960, 81920 }, "yarn", 2, "", "its makers" },
     };
     for (int i = 0; i < COUNT(rows); i++) {
         char why[400];

@@ -26,6 +26,10 @@ config llama.json 4096 null
 config own.json 131072 '{"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}'
 config grows.json 4096 '{"type": "dynamic", "factor": 2.0}'
 sed 's/"llama"/"gptj"/' llama.json >gptj.json
+sed 's/"llama"/"qwen2"/' llama.json >qwen2.json
+sed 's/"llama"/"gemma2"/; s/"num_hidden_layers": 2/"num_hidden_layers": 4, "sliding_window": 1024, "head_dim": 128/' llama.json >gemma2.json
+sed 's/"llama"/"olmo3"/; s/"num_hidden_layers": 2/"num_hidden_layers": 4, "sliding_window": 1024, "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "full_attention"]/' llama.json >olmo3.json
+config linear.json 16384 '{"type": "linear", "factor": 4.0}'
 head -c 300 llama.json | tr '\n' '\0' >zero.json
 
 # plans, settings and refusals; a config.json on stdin gives the same plan, and the same text with it
@@ -64,6 +68,12 @@ each <<'T'
 0|served 8192|extend grows.json --to 8k
 0|"served": 8192|extend grows.json --to 8k --json
 0|"served": 8192|"$POSENC" explain grows.json --json
+0|2 layers have a window and need no change; this plan changes 2 of them too|extend gemma2.json --to 32k
+0|"windowed_layers": 2, "windowed_layers_changed": 2|extend gemma2.json --to 32k --json
+0|2 layers have a window, and stay as they are|extend olmo3.json --to 32k --method yarn
+0|recommended yarn because it is a Qwen: its makers prescribe YaRN|extend qwen2.json --to 16k
+3|does not say the trained length before scaling=linear; pass --trained N|extend linear.json --to 64k
+0|"seen": 16384, "target": 65536|extend linear.json --to 64k --trained 4k --json
 0|Replace these keys|extend llama.json --to 32k --for transformers
 T
 cmp -s out.json out2.json || bad "extend - -o: another text than extend FILE -o"

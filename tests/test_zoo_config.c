@@ -400,6 +400,39 @@ static const struct {
       "olmo3 4/4x16 0/128: 3x rope:theta=500000, 1x rope:theta=500000,scaling=linear,factor=8, 3 windows of 4096" },
     { "DeepSeek-V4 by its class", "{'model_type':'deepseek_v4'}",
       "deepseek_v4 64/1x512 1048576/1048576: 43x rope:theta=160000,pairs=adjacent,dims=64,range=trailing,turn=qkvo" },
+    { "DeepSeek-V4-Flash: the first layers have a window alone, base 10000 and no scaling; yarn multiplies nothing",
+      "{'model_type':'deepseek_v4','hidden_size':4096,'num_attention_heads':64,'num_key_value_heads':1,'head_dim':512,'qk_rope_head_dim':64,'max_position_embeddings':1048576,'rope_theta':10000,'compress_rope_theta':160000,'sliding_window':128,'num_hidden_layers':6,'compress_ratios':[0,0,4,128,4,128,0],'rope_scaling':{'type':'yarn','factor':16,'beta_fast':32,'beta_slow':1,'original_max_position_embeddings':65536}}",
+      "deepseek_v4 64/1x512 65536/1048576: 2x rope:pairs=adjacent,dims=64,range=trailing,turn=qkvo, 4x rope:theta=160000,pairs=adjacent,dims=64,range=trailing,scaling=yarn,factor=16,trained=65536,magnitude=1,turn=qkvo, 2 windows of 128" },
+    { "DeepSeek-V4 with a dict for each kind: what it says counts",
+      "{'model_type':'deepseek_v4','hidden_size':4096,'num_attention_heads':64,'num_key_value_heads':1,'head_dim':512,'qk_rope_head_dim':64,'max_position_embeddings':1048576,'rope_theta':10000,'compress_rope_theta':160000,'sliding_window':128,'num_hidden_layers':2,'layer_types':['sliding_attention','compressed_sparse_attention'],'rope_parameters':{'main':{'rope_type':'default','rope_theta':10000},'compress':{'rope_type':'yarn','rope_theta':160000,'factor':16,'original_max_position_embeddings':65536,'attention_factor':1.5}}}",
+      "deepseek_v4 64/1x512 65536/1048576: 1x rope:pairs=adjacent,dims=64,range=trailing,turn=qkvo, 1x rope:theta=160000,pairs=adjacent,dims=64,range=trailing,scaling=yarn,factor=16,trained=65536,magnitude=1.5,turn=qkvo, 1 windows of 128" },
+    { "GLM-5",
+      "{'model_type':'glm_moe_dsa','head_dim':64,'hidden_size':6144,'index_head_dim':128,'index_n_heads':32,'index_topk':2048,'indexer_rope_interleave':true,'max_position_embeddings':202752,'num_attention_heads':64,'num_hidden_layers':78,'num_key_value_heads':64,'qk_head_dim':256,'qk_nope_head_dim':192,'qk_rope_head_dim':64,'rope_interleave':true,'rope_parameters':{'rope_theta':1000000,'rope_type':'default'}}",
+      "glm_moe_dsa 64/64x256 202752/202752: 78x rope:theta=1000000,pairs=adjacent-half,dims=64,range=trailing" },
+    { "Nemotron-NAS: layers without attention, and 8 heads to a key head",
+      "{'model_type':'nemotron-nas','hidden_size':8192,'num_attention_heads':64,'num_key_value_heads':null,'num_hidden_layers':4,'max_position_embeddings':131072,'rope_theta':500000.0,'block_configs':[{'attention':{'n_heads_in_group':8,'no_op':false,'replace_with_linear':false},'ffn':{'no_op':false}},{'attention':{'n_heads_in_group':null,'no_op':true,'replace_with_linear':false}},{'attention':{'n_heads_in_group':null,'no_op':false,'replace_with_linear':true}},{'attention':{'n_heads_in_group':8,'no_op':false,'window_length':1024}}]}",
+      "nemotron-nas 64/8x128 131072/131072: 2x rope:theta=500000, 2x none, 1 windows of 1024" },
+    { "DeciLM-7B: a number of key heads for each layer",
+      "{'model_type':'deci','hidden_size':4096,'num_attention_heads':32,'num_hidden_layers':3,'max_position_embeddings':8192,'rope_theta':10000,'num_key_value_heads_per_layer':[4,4,2]}",
+      "deci 32/4x128 8192/8192: 2x rope, 1x rope" },
+    { "Qwen3-ASR as published: its parts are in thinker_config",
+      "{'model_type':'qwen3_asr','thinker_config':{'model_type':'qwen3_asr','text_config':{'hidden_size':1024,'num_attention_heads':16,'num_key_value_heads':8,'head_dim':128,'num_hidden_layers':2,'max_position_embeddings':65536,'rope_theta':1000000,'rope_scaling':{'interleaved':true,'mrope_interleaved':true,'mrope_section':[24,20,20],'rope_type':'default','type':'default'}}}}",
+      "text qwen3 16/8x128 65536/65536: 2x rope:theta=1000000" },
+    { "Qwen3-ASR, its makers' names",
+      "{'model_type':'qwen3_asr','thinker_config':{'model_type':'qwen3_asr_thinker','text_config':{'model_type':'qwen3_asr_text','hidden_size':1024,'num_attention_heads':16,'num_key_value_heads':8,'head_dim':128,'num_hidden_layers':2,'max_position_embeddings':65536,'rope_theta':1000000,'rope_scaling':{'interleaved':true,'mrope_interleaved':true,'mrope_section':[24,20,20],'rope_type':'default','type':'default'}}}}",
+      "text qwen3_asr_text 16/8x128 65536/65536: 2x rope:theta=1000000,axes=3,split=interleaved,sections=24/20/20" },
+    { "VILA: llm_cfg, beside a hidden_size",
+      "{'model_type':'llava_llama','hidden_size':4096,'llm_cfg':{'model_type':'qwen2','hidden_size':4096,'num_attention_heads':32,'num_key_value_heads':8,'num_hidden_layers':2,'max_position_embeddings':8192,'rope_theta':500000.0},'vision_tower_cfg':{'model_type':'siglip_vision_model'}}",
+      "text qwen2 32/8x128 8192/8192: 2x rope:theta=500000" },
+    { "MiniCPM3: the lists are for the 32 elements that rotate",
+      "{'model_type':'minicpm3','hidden_size':2560,'num_attention_heads':40,'num_key_value_heads':40,'num_hidden_layers':62,'qk_nope_head_dim':64,'qk_rope_head_dim':32,'max_position_embeddings':32768,'rope_scaling':{'type':'longrope','long_factor':[" TIMES16("2") "],'short_factor':[" TIMES16("1") "],'original_max_position_embeddings':32768}}",
+      "minicpm3 40/40x96 32768/32768: 62x rope:dims=32,range=trailing,scaling=longrope,factor=1,trained=32768" },
+    { "Ministral-3 under the name of its text model",
+      "{'model_type':'ministral3','text_config':{'model_type':'ministral3','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':2,'max_position_embeddings':256,'rope_parameters':{'rope_type':'yarn','rope_theta':77,'factor':2,'original_max_position_embeddings':128}}}",
+      "text ministral3 4/4x16 128/256: 2x rope:theta=77,scaling=yarn,factor=2,trained=128" },
+    { "Gemma 4's tower adds a table for each axis",
+      "{'model_type':'gemma4_vision','num_hidden_layers':2,'position_embedding_size':1024}",
+      "gemma4_vision 12/12x64 131072/131072: 2x rope:theta=100,axes=2,split=blocks+learned:rows=1024/1024" },
     { "ModernBERT decoder, saved again",
       SMALL("modernbert-decoder", "3") ",'local_attention':128,'sliding_window':64}",
       "modernbert-decoder 4/4x16 128/128: 1x rope:theta=160000, 2x rope, 2 windows of 64" },
@@ -512,6 +545,15 @@ static const struct {
     { "{'model_type':'step3p5','num_hidden_layers':2,'rope_theta':[10000]}", "rope_theta ends at layer 1" },
     { "{'model_type':'cohere2_moe','prefix_dense_sliding_window_pattern':0}",
       "prefix_dense_sliding_window_pattern is 0" },
+    { "{'model_type':'deepseek_v4','compress_ratios':[0,3]}", "compress_ratios has 3, which is unknown" },
+    { "{'model_type':'deci','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':1,'max_position_embeddings':9,"
+      "'num_key_value_heads_per_layer':[3]}",
+      "has 3 at layer 0; needs a divisor of the 4 heads" },
+    { "{'model_type':'nemotron-nas','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':1,"
+      "'max_position_embeddings':9,'block_configs':[{'attention':{'n_heads_in_group':3}}]}",
+      "n_heads_in_group of layer 0 is 3; needs a divisor of the 4 heads" },
+    /* a key about positions that nobody reads is an error, wherever it stands */
+    { "{" LLAMA ",'text_config':{'rope_theta':5}}", "text_config has rope_theta, but a llama has its layers outside" },
     { "[]", "config.json" },
 };
 
@@ -538,6 +580,12 @@ static bool notes(const zoo_model *m, zoo_level level, const char *part)
 
 #define ROPE "llama 4/4x16 128/128: 2x rope"
 #define UNREAD(key, value) { "{" LLAMA ",'" key "':" value "}", { 0 }, ROPE, ZOO_WARNING, key " is there, but" }
+#define NESTED_SPEC "rope:theta=77,scaling=llama3,factor=2,trained=64"
+#define NESTED(type, text)                                                                                             \
+    "{'model_type':'" type "','text_config':{'model_type':'" text "','hidden_size':64,'num_attention_heads':4,"        \
+    "'num_key_value_heads':4,'num_hidden_layers':2,'max_position_embeddings':128,'sliding_window':null,'layer_types':" \
+    "['full_attention','full_attention'],'rope_theta':77,'rope_scaling':{'rope_type':'llama3','factor':2,"             \
+    "'low_freq_factor':1,'high_freq_factor':4,'original_max_position_embeddings':64}}}"
 #define UNKNOWN "{'model_type':'hypothetical','hidden_size':64,'num_attention_heads':4,'num_hidden_layers':2,"
 
 /* clang-format off */
@@ -558,6 +606,15 @@ static const struct {
     { "{" LLAMA "}", { .head_dim = 32 }, "llama 4/4x32 128/128: 2x rope", 0, NULL },
     { "{" LLAMA ",'rope_scaling':{'type':'dynamic','factor':2}}", { .length = 300 },
       "llama 4/4x16 128/256: 2x rope:scaling=dynamic,factor=2,trained=128,length=300", 0, NULL },
+    /* --type is that of the nested language model, whatever it is called there */
+    { NESTED("exaone4_5", "exaone4_5_text"), { .type = "exaone4" }, "text exaone4 4/4x16 64/128: 2x " NESTED_SPEC, 0, NULL },
+    { NESTED("qwen3_vl", "qwen3_vl_text"), { .type = "qwen3" }, "text qwen3 4/4x16 64/128: 2x " NESTED_SPEC, 0, NULL },
+    { NESTED("of_tomorrow", "its_text"), { .type = "llama" }, "text llama 4/4x16 64/128: 2x " NESTED_SPEC, 0, NULL },
+    /* tables that a tower adds beside its rotation are said */
+    { "{'model_type':'qwen3_vl_vision','depth':2,'num_position_embeddings':2304}", { 0 }, NULL, ZOO_WARNING,
+      "it also adds a learned table of 2304 rows" },
+    { "{'model_type':'glm4v_vision','depth':2,'image_size':336,'patch_size':14}", { 0 }, NULL, ZOO_WARNING,
+      "it also adds a learned table of 576 rows" },
     /* lenient guesses and says so */
     { UNKNOWN "'rope_wobble':3}", { .lenient = true }, "unknown 4/4x16 0/0: 2x rope", ZOO_GUESS,
       "model_type hypothetical is unknown|a key rope_wobble|no key gives the base" },

@@ -173,11 +173,19 @@ static const struct {
       .want = "llama 8/2x64 of 512 2048/2048: 4x rope:pairs=adjacent", .note = "freq_base is absent" },
     { "a linear scaling divides",
       "llama 2 512 8 8 16384 .rope.freq_base=10000. .rope.scaling.type=linear .rope.scaling.factor=4.",
-      .want = "llama 8/8x64 of 512 16384/16384: 2x rope:pairs=adjacent,scaling=linear,factor=4" },
+      .want = "llama 8/8x64 of 512 0/16384: 2x rope:pairs=adjacent,scaling=linear,factor=4",
+      .note = "no key gives the trained length" },
+    { "unless a key or an option says the length before it",
+      "llama 2 512 8 8 16384 .rope.scaling.type=linear .rope.scaling.factor=4. "
+      ".rope.scaling.original_context_length=4096",
+      .want = "llama 8/8x64 of 512 4096/16384: 2x rope:pairs=adjacent,scaling=linear,factor=4" },
+    { "an option says it", "llama 2 512 8 8 16384 .rope.scaling.type=linear .rope.scaling.factor=4.",
+      .options = { .trained = 8192 },
+      .want = "llama 8/8x64 of 512 8192/16384: 2x rope:pairs=adjacent,scaling=linear,factor=4" },
     { "its old key; the type is linear unless said otherwise", "llama 2 512 8 8 16384 .rope.scale_linear=2.5",
-      .want = "llama 8/8x64 of 512 16384/16384: 2x rope:pairs=adjacent,scaling=linear,factor=2.5" },
+      .want = "llama 8/8x64 of 512 0/16384: 2x rope:pairs=adjacent,scaling=linear,factor=2.5" },
     { "the new key counts", "llama 2 512 8 8 16384 .rope.scale_linear=2.5 .rope.scaling.factor=4.",
-      .want = "llama 8/8x64 of 512 16384/16384: 2x rope:pairs=adjacent,scaling=linear,factor=4",
+      .want = "llama 8/8x64 of 512 0/16384: 2x rope:pairs=adjacent,scaling=linear,factor=4",
       .note = "rope.scale_linear is 2.5 and rope.scaling.factor 4" },
     { "a scaling of type none is none", "hunyuan-moe 2 512 8 8 32768 .rope.scaling.type=none .rope.scaling.factor=8.",
       .want = "hunyuan-moe 8/8x64 of 512 32768/32768: 2x rope",
@@ -267,24 +275,24 @@ static const struct {
       "sliding_attention 128, 2x rope:theta=160000,pairs=adjacent,dims=64,range=trailing,scaling=yarn,factor=16,"
       "trained=65536,mscale=1,mscale_all_dim=1,turn=qkvo sliding_attention 128" },
     { "HunYuan-VL multiplies its base", "hunyuan_vl 2 512 4 4 32768 .rope.scaling.alpha=1000. .rope.scaling.type=none",
-      .want = "hunyuan_vl 4/4x128 of 512 32768/32768: 2x rope:scaling=ntk,alpha=1000" },
+      .want = "hunyuan_vl 4/4x128 of 512 0/32768: 2x rope:scaling=ntk,alpha=1000" },
     { "HunYuan-VL with sections",
       "hunyuan_vl 2 512 4 4 32768 .rope.scaling.alpha=1000. .rope.scaling.type=none .rope.dimension_sections=[16,16,"
-      "16,16]", .want = "hunyuan_vl 4/4x128 of 512 32768/32768: 2x rope:scaling=ntk,alpha=1000,axes=4" },
+      "16,16]", .want = "hunyuan_vl 4/4x128 of 512 0/32768: 2x rope:scaling=ntk,alpha=1000,axes=4" },
     { "Gemma 3 has two bases",
       "gemma3 8 1152 4 1 32768 .attention.key_length=256 .rope.freq_base=1000000. .attention.sliding_window=512 "
       ".rope.scaling.type=linear .rope.scaling.factor=8.",
-      .want = "gemma3 4/1x256 of 1152 32768/32768: 5x rope sliding_attention 512, 1x rope:theta=1000000,"
+      .want = "gemma3 4/1x256 of 1152 0/32768: 5x rope sliding_attention 512, 1x rope:theta=1000000,"
       "scaling=linear,factor=8 full_attention, 2x rope sliding_attention 512" },
     { "Gemma 3 by its own pattern",
       "gemma3 8 1152 4 1 32768 .attention.key_length=256 .rope.freq_base=1000000. .attention.sliding_window=512 "
       ".rope.scaling.type=linear .rope.scaling.factor=8. .attention.sliding_window_pattern=2",
-      .want = "gemma3 4/1x256 of 1152 32768/32768: 1x rope sliding_attention 512, 1x rope:theta=1000000,"
+      .want = "gemma3 4/1x256 of 1152 0/32768: 1x rope sliding_attention 512, 1x rope:theta=1000000,"
       "scaling=linear,factor=8 full_attention, 1x rope sliding_attention 512, 1x rope:theta=1000000,scaling=linear,"
       "factor=8 full_attention, 1x rope sliding_attention 512, 1x rope:theta=1000000,scaling=linear,factor=8 "
       "full_attention, 1x rope sliding_attention 512, 1x rope:theta=1000000,scaling=linear,factor=8 full_attention" },
     { "Gemma 2 scales all layers", "gemma2 4 512 4 4 8192 .rope.scaling.factor=2.",
-      .want = "gemma2 4/4x128 of 512 8192/8192: 1x rope:scaling=linear,factor=2 sliding_attention 4096, 1x "
+      .want = "gemma2 4/4x128 of 512 0/8192: 1x rope:scaling=linear,factor=2 sliding_attention 4096, 1x "
       "rope:scaling=linear,factor=2 full_attention, 1x rope:scaling=linear,factor=2 sliding_attention 4096, 1x "
       "rope:scaling=linear,factor=2 full_attention" },
     { "Gemma 4 rotates a share of its full layers",

@@ -252,6 +252,12 @@ static pe_status compare_groups(diff_result *out, const zoo_group *a, const zoo_
 
 /* ---------------------------------------------------------------- layers */
 
+/* A window that no sequence of the served length reaches hides nothing. */
+static int64_t hiding_window(const zoo_part *p, int64_t window)
+{
+    return p->served > 0 && window >= p->served ? 0 : window;
+}
+
 static pe_status add_class(diff_model *d, const zoo_layer *a, const zoo_layer *b, diff_class **out, pe_error *err)
 {
     if (d->classes == DIFF_CLASSES_MAX)
@@ -268,7 +274,7 @@ static pe_status add_class(diff_model *d, const zoo_layer *a, const zoo_layer *b
         }
     if (!c->again)
         TRY(compare_groups(&c->result, &d->part_a->group[c->a], &d->part_b->group[c->b], d->at, d->ats, err));
-    c->same = c->result.same && c->window_a == c->window_b;
+    c->same = c->result.same && hiding_window(d->part_a, c->window_a) == hiding_window(d->part_b, c->window_b);
     d->same = d->same && c->same;
     d->layout = d->layout || c->result.layout;
     d->cache = d->cache || c->result.cache;

@@ -16,6 +16,7 @@ typedef struct extend_job {
     int advised;       /* by the rules */
     int taken;         /* that, or the method asked for */
     char why[400];
+    int64_t windowed_changed; /* layers with a window whose rotation the plan changes too */
     io_bytes file;      /* config.json's text */
     const char *config; /* the same, or EXTEND_NO_CONFIG */
 } extend_job;

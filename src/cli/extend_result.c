@@ -161,10 +161,18 @@ static void add_model_lengths(result *out, const extend_model *x)
         result_shown(out, "%" PRId64 " (%.4g x)", x->target, (double)x->target / (double)x->reach);
 }
 
-static void add_layer_counts(result *out, const extend_model *x)
+static void add_layer_counts(result *out, const extend_job *j)
 {
+    const extend_model *x = &j->x;
     result_int(out, "windowed_layers", x->group && x->windowed ? "windows" : NULL, x->windowed);
-    result_shown(out, "%" PRId64 " layers have a window, and stay as they are", x->windowed);
+    if (j->windowed_changed)
+        result_shown(out,
+                     "%" PRId64 " layers have a window and need no change; this plan changes %" PRId64
+                     " of them too, because the config has one rotation for all layers",
+                     x->windowed, j->windowed_changed);
+    else
+        result_shown(out, "%" PRId64 " layers have a window, and stay as they are", x->windowed);
+    result_int(out, "windowed_layers_changed", NULL, j->windowed_changed);
     result_int(out, "still_layers", x->group && x->still ? "NoPE" : NULL, x->still);
     result_shown(out, "%" PRId64 " layers are not rotated", x->still);
     if (x->mixed)
@@ -187,7 +195,7 @@ static void add_model(result *out, const extend_job *j)
     result_text(out, "spec", "spec", spec);
     result_shown(out, "%s", text);
     add_model_lengths(out, x);
-    add_layer_counts(out, x);
+    add_layer_counts(out, j);
     result_text(out, "verdict", NULL, verdicts[x->verdict]);
 }
 

@@ -39,8 +39,10 @@ static const char notes[] =
     "A pair reaches new angles if its angle at the new length exceeds every angle of training, and if it completed "
     "less than one full turn in training: after a full turn no angle is new.\n"
     "The recommended method is the first that applies: none, if no pair reaches new angles; the model's own scaling "
-    "with a larger factor (two are never stacked); llama3 for a Llama 3 (theta 500000); ntk up to 4 times the length, "
-    "and beyond it if a head has fewer than 16 pairs; else yarn. If that method still leaves new angles: yarn, "
+    "with a larger factor (two are never stacked); llama3 for a Llama 3 (theta 500000); yarn for a Qwen, as its makers "
+    "say; ntk up to 4 times "
+    "the length, and beyond it if a head has fewer than 16 pairs; else yarn. If that method still leaves new angles: "
+    "yarn, "
     "ntk, longrope, linear.\n"
     "The number of ntk and dynamic follows from their formula and the length ratio; that of the others is the "
     "smallest number with which no pair reaches new angles.\n"
@@ -117,6 +119,27 @@ static pe_status extend_changed(char **out, const extend_job *j, const zoo_optio
         *out = NULL;
     }
     return s;
+}
+
+/* Where a config has one rotation for layers with a window and for others, the plan changes both. */
+static void count_windowed_changed(extend_job *j, const zoo_options *given)
+{
+    const zoo_part *old = j->x.part;
+    zoo_options with = *given;
+    zoo_model *again = NULL;
+    char *text;
+    if (!strcmp(j->config, EXTEND_NO_CONFIG) || extend_changed(&text, j, given, NULL))
+        return;
+    with.length = j->x.target;
+    if (!zoo_read_config(&again, j->zoo->path, text, strlen(text), &with, NULL))
+        for (int64_t n = 0; n < old->layers && n < again->part[0].layers; n++) {
+            const zoo_group *g = &old->group[old->layer[n].group];
+            const zoo_group *h = &again->part[0].group[again->part[0].layer[n].group];
+            j->windowed_changed += old->layer[n].window > 0 && old->layer[n].window <= j->x.trained &&
+                                   strcmp(g->spec, h->spec) && !same_pairs(g->spec, h->spec, g->shape);
+        }
+    zoo_free(again);
+    free(text);
 }
 
 /* ---------------------------------------------------------------- the changed config.json in its place */
@@ -250,6 +273,10 @@ static cli_exit make_plans(extend_job *j, const cli_args *a)
         return cli_fail_from(a, CLI_SYSTEM, NULL, &err);
     j->advised = extend_recommend(&j->x, j->plan, j->why);
     j->taken = method >= 0 ? method : j->advised;
+    zoo_options given;
+    CLI_TRY(model_options(&given, a));
+    if (j->x.windowed && j->plan[j->taken].applies)
+        count_windowed_changed(j, &given);
     return CLI_OK;
 }
 

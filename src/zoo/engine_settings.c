@@ -361,6 +361,18 @@ static bool needs_longer(const zoo_engine *engine, const zoo_part *part)
     return zoo_spec_meets(spec, "scaling=yarn|dynamic") && (double)part->served > trained * factor;
 }
 
+/* Qwen's recipe leaves max_position_embeddings as it was: vLLM serves the trained length times the factor all
+ * the same. */
+static int64_t served_length(const zoo_engine *engine, const zoo_part *part)
+{
+    int g = zoo_main_group(part);
+    if (engine != zoo_engine_at(ZOO_VLLM) || g < 0 || !zoo_spec_is(part->group[g].spec, "scaling", "yarn"))
+        return part->served;
+    double reach = zoo_spec_num(part->group[g].spec, "trained") * zoo_spec_num(part->group[g].spec, "factor");
+    bool left = part->served > 0 && part->served == (int64_t)zoo_spec_num(part->group[g].spec, "trained");
+    return left && reach > (double)part->served && reach < 0x1p36 ? (int64_t)reach : part->served;
+}
+
 /* Layers with a window have a base of their own, as a key of the file. */
 static void put_windowed_base(FILE *to, const char *arch, const zoo_part *part, int overrides)
 {
@@ -396,7 +408,7 @@ static pe_status zoo_engine_command(FILE *to, const zoo_engine *engine, const zo
         put_windowed_base(to, arch.text, part, overrides);
     }
     if (part->served > 0)
-        fprintf(to, " %s %" PRId64, engine->length, part->served);
+        fprintf(to, " %s %" PRId64, engine->length, served_length(engine, part));
     return PE_OK;
 }
 
@@ -438,9 +450,10 @@ void zoo_engine_fixed(char *out, size_t cap, const zoo_engine *engine, const zoo
 
 /* ---------------------------------------------------------------- classes that read no such keys */
 
-/* Read in models/TYPE of transformers (facts.h has the version), and in vLLM's chatglm.py. */
+/* Read in models/TYPE of transformers (facts.h has the version), in chatglm.py of vLLM and SGLang, and in SGLang's
+ * gemma3_causal.py. */
 static const struct {
-    const char *engine, *types;
+    const char *engines, *types;
     const char *when; /* on the spec */
     const char *text;
 } closed[] = {
@@ -453,7 +466,10 @@ static const struct {
       "its class reads rope_parameters by the names main and compress; what the config has there stays in force" },
     { "transformers", "phi3|phi3_v|phi4mm|phi4_multimodal", "scaling!=none|longrope",
       "its class takes longrope only (and takes yarn for it)" },
-    { "vllm", "chatglm", "", "its class reads rope_ratio, by which it multiplies base 10000, and no rope_parameters" },
+    { "vllm|sglang", "chatglm", "",
+      "its class reads rope_ratio, by which it multiplies base 10000, and no rope_parameters" },
+    { "sglang", "gemma3_text", "scaling!=none",
+      "its class reads the two bases and no scaling: rope_type default is in its code" },
 };
 
 static bool is_one_of(const char *name, const char *list)
@@ -475,7 +491,7 @@ const char *zoo_engine_closed(const zoo_engine *engine, const zoo_part *part)
     if (g < 0)
         return NULL;
     for (size_t i = 0; i < sizeof closed / sizeof *closed; i++)
-        if (!strcmp(closed[i].engine, engine->name) && is_one_of(part->type, closed[i].types) &&
+        if (names(closed[i].engines, engine->name) && is_one_of(part->type, closed[i].types) &&
             zoo_spec_meets(part->group[g].spec, closed[i].when))
             return closed[i].text;
     return remote ? "transformers has no class for it: the code beside the weights decides which keys count "

@@ -110,6 +110,7 @@ bool extend_holds(const extend_plan *p); /* it applies, and serves or has its fo
  *   no pair leaves the range as it is             none
  *   the model has a scaling of its own             that one, raised: two scalings are never stacked
  *   a Llama 3 (theta 500000)                       llama3
+ *   a Qwen 2 or 3                                  yarn, as its makers say
  *   up to EXTEND_NTK_MOST times the reach         ntk: a theta, which every engine has
  *   a head of fewer than EXTEND_YARN_PAIRS pairs  ntk
  *   else                                          yarn

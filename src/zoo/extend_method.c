@@ -218,6 +218,12 @@ static bool is_llama3(const extend_model *x, const extend_plan *plans)
     return !strcmp(x->part->type, "llama") && plans[index_of("none")].theta == LLAMA3_THETA;
 }
 
+/* Qwen 2.5 and 3: their cards prescribe YaRN. */
+static bool is_qwen(const extend_model *x)
+{
+    return !strncmp(x->part->type, "qwen2", strlen("qwen2")) || !strncmp(x->part->type, "qwen3", strlen("qwen3"));
+}
+
 static int pick_own(const extend_model *x, int own, char why[400])
 {
     if (extend_methods[own].by_length && extend_methods[own].stated)
@@ -270,6 +276,9 @@ int extend_recommend(const extend_model *x, const extend_plan *plans, char why[4
     else if (is_llama3(x, plans)) {
         pick = index_of("llama3");
         snprintf(why, 400, "it is a Llama 3 (theta 500000): its successors were extended this way");
+    } else if (is_qwen(x)) {
+        pick = index_of("yarn");
+        snprintf(why, 400, "it is a Qwen: its makers prescribe YaRN (factor 4 of 32768 for Qwen2.5 and Qwen3)");
     } else
         pick = pick_measured(x, why);
     if (extend_holds(&plans[pick]))

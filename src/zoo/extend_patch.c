@@ -15,9 +15,12 @@
 /* ---------------------------------------------------------------- where the keys stand */
 
 /* Configs of models that are made of models hold the text model's keys one or two objects down. */
-static const char *const homes[][3] = {
-    { "thinker_config", "text_config" }, { "text_config" }, { "llm_config" }, { "language_config" }, { NULL }
-};
+static const char *const homes[][3] = { { "thinker_config", "text_config" },
+                                        { "text_config" },
+                                        { "llm_config" },
+                                        { "language_config" },
+                                        { "llm_cfg" },
+                                        { NULL } };
 static const char *const lengths[] = { "max_position_embeddings", "n_positions", "max_seq_len",   "seq_length",
                                        "max_sequence_length",     "n_ctx",       "max_seq_length" };
 static const char *const thetas[] = { "rope_theta", "rotary_emb_base", "global_rope_theta", "rope_global_theta" };

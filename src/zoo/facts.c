@@ -64,6 +64,7 @@ static const struct {
     { "rotary_dims", A_NUMBER },           /* elements of a head that rotate; default of rotary_dims_key */
     { "pairs", A_WORD },                   /* adjacent or adjacent-half */
     { "softmax_mscale", A_FLAG },          /* softmax scale times g(factor, mscale_all_dim)^2 */
+    { "yarn_magnitude", A_NUMBER },        /* attention_factor of yarn, where one dict is for all layers and lacks it */
     { "query_temperature", A_FLAG }, /* layers without rotation scale queries by position (attn_temperature_tuning) */
     { "window", A_NUMBER },          /* sliding window */
     { "use_window", A_WORD },        /* use_sliding_window: yes or no; absent: yes unless max_window_layers is there */
@@ -97,6 +98,10 @@ static const struct {
     { "image", A_NUMBER },         /* image_size */
     { "patch", A_NUMBER },         /* patch_size */
     { "extra_rows", A_NUMBER },    /* rows of a table of patches that are no patch */
+    { "table_key", A_WORD },       /* a tower that rotates also adds a table of so many rows, stretched to the picture: */
+    { "table_rows", A_NUMBER },    /* its default, */
+    { "table_patches", A_FLAG },   /* or one row for each patch of image_size; */
+    { "table_axes", A_FLAG },      /* or not stretched: a table for each axis, added up, which the spec says */
     { "pad_token", A_NUMBER },     /* pad_token_id, where positions start behind it */
 };
 

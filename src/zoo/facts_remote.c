@@ -71,6 +71,9 @@ const zoo_row zoo_rows_remote[] = {
     { "phi-msft", "rope", "theta=1e4 rotary_dims_key=rotary_dim rotary_dims=32 source=vLLM 0.2 models/phi_1_5.py" },
     { "plamo", "rope", "length=4k theta=1e4 source=llama.cpp conversion/plamo.py" },
     { "qwen", "qwen", "theta=1e4 rotary_fraction=1 source=vLLM 0.7 models/qwen.py; SGLang models/qwen.py" },
+    { "qwen3_asr_text", "rope", "theta=1e4 sections=24/20/20 split=interleaved source=vLLM models/qwen3_asr.py" },
+    { "qwen3_asr_thinker", "parts", "text_config=qwen3_asr_text audio_config=qwen3_asr_encoder source=vLLM "
+      "models/qwen3_asr.py" },
     { "RefinedWeb", "falcon", "length=2k theta=1e4 source=vLLM configs/falcon.py, models/falcon.py" },
     { "RefinedWebModel", "falcon", "length=2k theta=1e4 source=vLLM configs/falcon.py, models/falcon.py" },
     { "skywork_chat", "parts", "llm_config=qwen2 vision_config=intern_vit_6b source=vLLM models/skyworkr1v.py" },

@@ -37,7 +37,7 @@ const zoo_row zoo_rows_rope[] = {
     { "cohere_compass_text", "rope", "folder=cohere_compass hidden=8192 heads=64/64 layers=40 length=8k window=4k "
       "sections=24/20/20 split=interleaved" },
     { "cohere_compass_vision", "rope", "folder=cohere_compass hidden=1152 heads=16 layers=27 theta=1e4 "
-      "spec=axes=2,split=axial" },
+      "table_key=num_position_embeddings table_rows=2304 spec=axes=2,split=axial" },
     { "cosmos3_edge_text", "rope", "folder=cosmos3_edge hidden=2048 heads=16/8 layers=28 length=128k theta=1e8 "
       "sections=24/20/20 split=interleaved" },
     { "csm", "rope", "hidden=2048 heads=32/8 layers=16 length=2k theta=5e5" },
@@ -57,7 +57,7 @@ const zoo_row zoo_rows_rope[] = {
       "pairs=adjacent-half softmax_mscale" },
     { "deepseek_v4", "rope", "hidden=4096 heads=64/1 head_dim=512 rope_dim=64 layers=43 length=1M theta=1.6e5 "
       "local_theta=1e4 pairs=adjacent window=128 pattern=HH>HC theta_key=compress_rope_theta "
-      "local_theta_key=rope_theta labels=main|compress spec=turn=qkvo" },
+      "local_theta_key=rope_theta labels=main|compress yarn_magnitude=1 spec=turn=qkvo" },
     { "dia_decoder", "rope", "folder=dia hidden=2048 heads=16/4 layers=18 length=3k theta=1e4" },
     { "dia_encoder", "rope", "folder=dia hidden=1024 heads=16/16 head_dim=128 layers=12 length=1k theta=1e4" },
     { "diffllama", "rope", "hidden=2048 heads=32/32 layers=16 length=2k theta=1e4" },
@@ -107,7 +107,7 @@ const zoo_row zoo_rows_rope[] = {
       "rope_parameters={sliding_attention:{rope_type:default,rope_theta:10000},"
       "full_attention:{rope_type:proportional,partial_rotary_factor:0.25,rope_theta:1000000}}" },
     { "gemma4_vision", "rope", "folder=gemma4 hidden=768 heads=12/12 layers=16 length=128k theta=100 "
-      "spec=axes=2,split=blocks" },
+      "table_key=position_embedding_size table_rows=10240 table_axes spec=axes=2,split=blocks" },
     { "glm", "rope", "hidden=4096 heads=32/2 layers=40 length=128k theta=1e4 rotary_fraction=0.5 pairs=adjacent" },
     { "glm4", "rope", "hidden=4096 heads=32/2 layers=40 length=128k theta=1e4 rotary_fraction=0.5 pairs=adjacent" },
     { "glm4_moe", "rope", "hidden=4096 heads=96/8 layers=46 length=128k theta=1e4 rotary_fraction=0.5" },
@@ -115,10 +115,12 @@ const zoo_row zoo_rows_rope[] = {
       "pairs=adjacent-half softmax_mscale" },
     { "glm4v_moe_text", "rope", "folder=glm4v_moe hidden=4096 heads=96/8 layers=46 length=64k theta=1e4 "
       "rotary_fraction=0.5 sections=8/12/12" },
-    { "glm4v_moe_vision", "rope", "folder=glm4v_moe hidden=1536 heads=12 layers=24 theta=1e4 spec=axes=2,split=axial" },
+    { "glm4v_moe_vision", "rope", "folder=glm4v_moe hidden=1536 heads=12 layers=24 theta=1e4 image=336 patch=14 "
+      "table_patches spec=axes=2,split=axial" },
     { "glm4v_text", "rope", "folder=glm4v hidden=4096 heads=32/2 layers=40 length=32k theta=1e4 rotary_fraction=1 "
       "pairs=adjacent sections=8/12/12" },
-    { "glm4v_vision", "rope", "folder=glm4v hidden=1536 heads=12 layers=24 theta=1e4 spec=axes=2,split=axial" },
+    { "glm4v_vision", "rope", "folder=glm4v hidden=1536 heads=12 layers=24 theta=1e4 image=336 patch=14 table_patches "
+      "spec=axes=2,split=axial" },
     { "glm5_next_vision", "rope", "folder=glm5_next hidden=1024 heads=16 layers=24 theta=1e4 spec=axes=2,split=axial" },
     { "glm_image_text", "rope", "folder=glm_image hidden=4096 heads=32/2 layers=40 length=128k theta=1e4 "
       "rotary_fraction=1 sections=8/12/12" },
@@ -236,8 +238,8 @@ const zoo_row zoo_rows_rope[] = {
       "beta_slow:1,original_max_position_embeddings:4096,truncate:false}" },
     { "paddleocr_vl_text", "rope", "folder=paddleocr_vl hidden=1024 heads=16/2 head_dim=128 layers=18 length=128k "
       "theta=5e5 sections=16/24/24" },
-    { "paddleocr_vl_vision", "rope", "folder=paddleocr_vl hidden=1152 heads=16 layers=27 theta=1e4 "
-      "spec=axes=2,split=axial" },
+    { "paddleocr_vl_vision", "rope", "folder=paddleocr_vl hidden=1152 heads=16 layers=27 theta=1e4 image=384 patch=14 "
+      "table_patches spec=axes=2,split=axial" },
     { "pe_audio_encoder", "rope", "folder=pe_audio hidden=1792 heads=14/14 layers=6 length=10000 theta=2e4 "
       "pairs=adjacent" },
     { "pe_audio_video_encoder", "rope", "folder=pe_audio_video hidden=1792 heads=14/14 layers=6 length=10000 "
@@ -281,10 +283,11 @@ const zoo_row zoo_rows_rope[] = {
     { "qwen3_5_moe_text", "rope", "folder=qwen3_5_moe hidden=2048 heads=16/2 head_dim=256 layers=40 length=32k "
       "theta=1e4 rotary_fraction=0.25 pattern=lllf sections=11/11/10 split=interleaved" },
     { "qwen3_5_moe_vision", "rope", "folder=qwen3_5_moe hidden=1152 heads=16 layers=27 theta=1e4 "
-      "spec=axes=2,split=axial" },
+      "table_key=num_position_embeddings table_rows=2304 spec=axes=2,split=axial" },
     { "qwen3_5_text", "rope", "folder=qwen3_5 hidden=4096 heads=16/4 layers=32 length=32k theta=1e4 "
       "rotary_fraction=0.25 pattern=lllf sections=11/11/10 split=interleaved" },
-    { "qwen3_5_vision", "rope", "folder=qwen3_5 hidden=1152 heads=16 layers=27 theta=1e4 spec=axes=2,split=axial" },
+    { "qwen3_5_vision", "rope", "folder=qwen3_5 hidden=1152 heads=16 layers=27 theta=1e4 "
+      "table_key=num_position_embeddings table_rows=2304 spec=axes=2,split=axial" },
     { "qwen3_moe", "rope", "hidden=2048 heads=32/4 layers=24 length=32k theta=1e4 window=4k use_window=no" },
     { "qwen3_next", "rope", "hidden=2048 heads=16/2 head_dim=256 layers=48 length=32k theta=1e4 "
       "rotary_fraction=0.25 pattern=lllf" },
@@ -295,17 +298,19 @@ const zoo_row zoo_rows_rope[] = {
     { "qwen3_omni_moe_text", "rope", "folder=qwen3_omni_moe hidden=2048 heads=28/4 layers=28 length=32k theta=1e6 "
       "sections=24/20/20 split=interleaved" },
     { "qwen3_omni_moe_vision_encoder", "rope", "folder=qwen3_omni_moe hidden=1152 heads=16 layers=27 theta=1e4 "
-      "spec=axes=2,split=axial" },
+      "table_key=num_position_embeddings table_rows=2304 spec=axes=2,split=axial" },
     { "qwen3_vl_moe_text", "rope", "folder=qwen3_vl_moe hidden=2048 heads=16/16 layers=24 length=125k theta=5e5 "
       "sections=24/20/20 split=interleaved" },
     { "qwen3_vl_moe_vision", "rope", "folder=qwen3_vl_moe hidden=1152 heads=16 layers=27 theta=1e4 "
-      "spec=axes=2,split=axial" },
+      "table_key=num_position_embeddings table_rows=2304 spec=axes=2,split=axial" },
     { "qwen3_vl_text", "rope", "folder=qwen3_vl hidden=4096 heads=32/32 layers=32 length=125k theta=5e5 "
       "sections=24/20/20 split=interleaved" },
-    { "qwen3_vl_vision", "rope", "folder=qwen3_vl hidden=1152 heads=16 layers=27 theta=1e4 spec=axes=2,split=axial" },
+    { "qwen3_vl_vision", "rope", "folder=qwen3_vl hidden=1152 heads=16 layers=27 theta=1e4 "
+      "table_key=num_position_embeddings table_rows=2304 spec=axes=2,split=axial" },
     { "qwen4_exp_text", "rope", "folder=qwen4_exp hidden=2048 heads=16/2 head_dim=256 layers=40 length=32k "
       "theta=1e4 rotary_fraction=1 pattern=lllf sections=11/11/10 split=interleaved" },
-    { "qwen4_exp_vision", "rope", "folder=qwen4_exp hidden=1152 heads=16 layers=27 theta=1e4 spec=axes=2,split=axial" },
+    { "qwen4_exp_vision", "rope", "folder=qwen4_exp hidden=1152 heads=16 layers=27 theta=1e4 "
+      "table_key=num_position_embeddings table_rows=2304 spec=axes=2,split=axial" },
     { "recurrent_gemma", "rope", "hidden=2560 heads=10/10 layers=26 theta=1e4 rotary_fraction=0.5 window=2k "
       "pattern=rrs" },
     { "seed_oss", "rope", "hidden=4096 heads=80/8 head_dim=128 layers=64 length=512k theta=1e4" },
@@ -315,8 +320,8 @@ const zoo_row zoo_rows_rope[] = {
     { "starcoder2", "rope", "hidden=3072 heads=24/2 layers=30 length=4k theta=1e4" },
     { "step3p5", "rope", "folder=step3p7 hidden=4096 heads=64/8 head_dim=128 layers=45 length=125k theta=1e4 "
       "local_unscaled rotary_fraction=1" },
-    { "step3p5_vision", "rope", "folder=step3p7 hidden=1536 heads=16 layers=47 length=2704 theta=1e4 "
-      "spec=axes=2,split=axial" },
+    { "step3p5_vision", "rope", "folder=step3p7 hidden=1536 heads=16 layers=47 length=2704 theta=1e4 image=728 "
+      "patch=14 table_patches spec=axes=2,split=axial" },
     { "t5_gemma_module", "rope", "folder=t5gemma hidden=2304 heads=8/4 head_dim=256 layers=26 length=8k theta=1e4 "
       "window=4k pattern=sf" },
     { "t5gemma2_decoder", "rope", "folder=t5gemma2 hidden=2304 heads=8/4 head_dim=256 layers=26 length=128k "

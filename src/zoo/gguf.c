@@ -2,6 +2,7 @@
  *
  * A GGUF file as a model: its keys, its architecture's row, its layers. */
 #include "zoo/gguf.h"
+#include "zoo/spec_read.h"
 
 #include <string.h>
 
@@ -323,6 +324,24 @@ static pe_status settle_unknown(zoo_gguf *m)
                        "nothing is known of the architecture '%s', such as how its pairs lie", m->arch.name);
 }
 
+/* With a linear scaling or an ntk one context_length may be the length before it or after it. */
+static pe_status settle_trained(zoo_gguf *m, zoo_part *p)
+{
+    bool unsaid = false;
+    if (m->found && !m->b->options->trained && p->trained == p->served) /* no key says it; the factors do */
+        p->trained = m->found;
+    if (m->b->options->trained || gguf_has(m, "rope.scaling.original_context_length"))
+        return PE_OK;
+    for (int g = 0; g < p->groups; g++)
+        unsaid |= zoo_spec_row(p->group[g].spec) && zoo_spec_meets(p->group[g].spec, "scaling=linear|ntk");
+    if (!unsaid)
+        return PE_OK;
+    p->trained = 0;
+    return zoo_note_add(m->b, ZOO_FACT, m->key, GGUF_REF,
+                        "no key gives the trained length: with this scaling context_length may be the length before or "
+                        "after it; --trained N says it");
+}
+
 static pe_status add_part(zoo_gguf *m)
 {
     zoo_part *p;
@@ -332,9 +351,7 @@ static pe_status add_part(zoo_gguf *m)
     p->trained = m->trained;
     p->served = m->served;
     TRY(gguf_put_layers(m, p));
-    if (m->found && !m->b->options->trained && p->trained == p->served) /* no key says it; the factors do */
-        p->trained = m->found;
-    return PE_OK;
+    return settle_trained(m, p);
 }
 
 /* ---------------------------------------------------------------- what has no effect, or another one than it seems */

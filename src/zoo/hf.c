@@ -244,6 +244,8 @@ static const char *part_name(const char *key, char out[64])
 {
     snprintf(out, 64, "%s", key);
     char *tail = strstr(out, "_config");
+    if (!tail)
+        tail = strstr(out, "_cfg"); /* VILA */
     if (tail)
         *tail = 0;
     if (!strcmp(out, "llm") || !strcmp(out, "language") || !strcmp(out, "lm"))
@@ -260,6 +262,23 @@ static bool is_flat(const io_node *config)
         if (io_json_get(&at, config, keys[n]) && io_json_kind_of(&at) == IO_JSON_INT)
             return true;
     return false;
+}
+
+/* Whether the config says how many layers a model has, and so is one. */
+static bool has_layers(const io_node *config)
+{
+    static const char *const keys[] = { "num_hidden_layers", "n_layer", "n_layers", "num_layers" };
+    io_node at;
+    for (size_t n = 0; n < sizeof keys / sizeof *keys; n++)
+        if (io_json_get(&at, config, keys[n]) && io_json_kind_of(&at) == IO_JSON_INT)
+            return true;
+    return false;
+}
+
+static bool is_model_of_models(const char *type)
+{
+    const zoo_row *row = zoo_row_find(type);
+    return row && !strcmp(row->family, "parts");
 }
 
 static pe_status zoo_hf_read(zoo_builder *b, const io_node *config, const char *name, const char *type);
@@ -284,11 +303,23 @@ static pe_status read_aside(zoo_builder *b, const io_node *sub, const char *key,
     return zoo_note_add(b, ZOO_WARNING, key, "", "%s is not read: %s", key, why.text);
 }
 
-/* "text_config=llama": the part's own model_type counts where it has one. */
+/* The objects that hold the language model in a config of a type that has no row, or of another row's type. */
+static const char *const homes[] = { "text_config", "llm_config", "language_config", "llm_cfg", "thinker_config" };
+
+static const char *find_home(io_node *sub, const io_node *config)
+{
+    for (size_t n = 0; n < sizeof homes / sizeof *homes; n++)
+        if (io_json_get(sub, config, homes[n]) && io_json_kind_of(sub) == IO_JSON_OBJECT)
+            return homes[n];
+    return NULL;
+}
+
+/* "text_config=llama": the part's own model_type counts where it has one, and what the options say before all, if that
+ * is no model of models itself. */
 static pe_status read_part(zoo_builder *b, const io_node *config, const char *entry, int nth)
 {
     char key[64], name[64];
-    const char *equals = strchr(entry, '='), *type;
+    const char *equals = strchr(entry, '='), *type, *forced = nth > 0 ? NULL : b->options->type;
     io_node sub;
     snprintf(key, sizeof key, "%.*s", (int)(equals ? equals - entry : 0), entry);
     type = equals ? equals + 1 : "";
@@ -302,13 +333,15 @@ static pe_status read_part(zoo_builder *b, const io_node *config, const char *en
     const char *whole = "", *own = "";
     TRY(io_json_string(&whole, config, "model_type", IO_OPTIONAL, b->err));
     TRY(io_json_string(&own, &sub, "model_type", IO_OPTIONAL, b->err));
-    if (*own && strcmp(own, whole)) /* the first Qwen2-VL called its picture part by its own name */
+    if (*own && (strcmp(own, whole) || !*type)) /* the first Qwen2-VL called its picture part by its own name */
         type = own;
+    if (forced && !is_model_of_models(forced))
+        type = forced;
     return nth > 0 ? read_aside(b, &sub, key, part_name(key, name), type)
                    : zoo_hf_read(b, &sub, part_name(key, name), type);
 }
 
-/* list: the words of the row, or one of those below. */
+/* list: the words of the row, or one home. */
 static pe_status read_parts(zoo_builder *b, const io_node *config, const char *list)
 {
     int n = 0;
@@ -322,32 +355,58 @@ static pe_status read_parts(zoo_builder *b, const io_node *config, const char *l
     return PE_OK;
 }
 
-/* A config whose language model is nested, of a type that has no row: the usual names. */
-static const char *nested_text(const io_node *config)
+/* Keys of the nested language model that nobody would read, because the type's own keys are at the top. */
+static pe_status check_nested(zoo_builder *b, const io_node *sub, const char *home, const char *type)
 {
-    static const char *const keys[][2] = { { "text_config", "text_config=" },
-                                           { "llm_config", "llm_config=" },
-                                           { "language_config", "language_config=" },
-                                           { "thinker_config", "thinker_config=" } };
-    for (size_t n = 0; n < sizeof keys / sizeof *keys; n++) {
-        io_node sub;
-        if (io_json_get(&sub, config, keys[n][0]) && io_json_kind_of(&sub) == IO_JSON_OBJECT)
-            return keys[n][1];
-    }
-    return NULL;
+    for (io_node child = { 0 }; io_json_next(&child, sub);)
+        if (looks_like_one(child.key) && !says_nothing(&child))
+            return zoo_unknown(b, home, "the config without it, or with its keys alone", "that it says nothing",
+                               "%s has %.60s, but a %s has its layers outside of it", home, child.key, type);
+    return PE_OK;
+}
+
+/* The parts of a config that the row does not list: those of the config's own type, or its language model. NULL: it is
+ * one model. */
+static pe_status find_parts(zoo_builder *b, const io_node *config, const char *type, const char **out)
+{
+    io_node sub;
+    const char *home = find_home(&sub, config), *own = "";
+    bool has_row = zoo_row_find(type);
+    *out = NULL;
+    if (!home || zoo_unread_reason(type))
+        return PE_OK;
+    TRY(io_json_string(&own, config, "model_type", IO_OPTIONAL, b->err));
+    if (has_row && has_layers(config))
+        return check_nested(b, &sub, home, type);
+    *out =
+        has_row && is_model_of_models(own) ? zoo_row_find(own)->words : zoo_text(b, "%s=%s", home, has_row ? type : "");
+    return *out ? PE_OK : PE_ERR_NOMEM;
+}
+
+/* Qwen3-ASR as published has all its parts in thinker_config, as its class does not. */
+static bool is_wrapped(io_node *sub, const io_node *config, const char *words)
+{
+    char first[64];
+    if (!strncmp(words, "folder=", strlen("folder=")))
+        words += strcspn(words, " ") + 1;
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(words, "="), words);
+    return !io_json_get(sub, config, first) && !has_layers(config) && find_home(sub, config);
 }
 
 /* A config, or a part of one, of this model_type. name is the part's. */
 static pe_status zoo_hf_read(zoo_builder *b, const io_node *config, const char *name, const char *type)
 {
-    const zoo_row *row = zoo_row_find(type);
-    const char *nested = row && !strcmp(row->family, "parts") ? row->words : NULL;
-    if (!row && !zoo_unread_reason(type))
-        nested = nested_text(config);
+    const char *parts = is_model_of_models(type) ? zoo_row_find(type)->words : NULL;
+    io_node sub;
     if (b->depth > 4)
         return zoo_fail(b, PE_ERR_FORMAT, "configs in configs, five deep");
     b->depth++;
-    pe_status s = nested ? read_parts(b, config, nested) : read_one(b, config, name, type);
+    bool wrapped = parts && is_wrapped(&sub, config, parts);
+    pe_status s = parts ? PE_OK : find_parts(b, config, type, &parts);
+    if (s == PE_OK)
+        s = wrapped ? zoo_hf_read(b, &sub, name, type)
+            : parts ? read_parts(b, config, parts)
+                    : read_one(b, config, name, type);
     b->depth--;
     return s;
 }

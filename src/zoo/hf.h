@@ -68,17 +68,18 @@ typedef struct hf_layer {
     int64_t index;
     const char *kind; /* "" where the model has one kind */
     int64_t window;
-    double theta;  /* of this layer alone; 0: that of its kind */
-    double share;  /* of a head that rotates, of this layer alone; 0: as the keys say */
-    bool unscaled; /* its code ignores the scaling */
-    bool rotates;  /* its code rotates */
-    bool attends;  /* it has attention at all */
+    double theta;     /* of this layer alone; 0: that of its kind */
+    double share;     /* of a head that rotates, of this layer alone; 0: as the keys say */
+    int64_t kv_heads; /* of this layer alone; 0: as the keys say */
+    bool unscaled;    /* its code ignores the scaling */
+    bool rotates;     /* its code rotates */
+    bool attends;     /* it has attention at all */
 } hf_layer;
 
 typedef struct hf_layers {
-    io_node types, no_rope, thetas, shares, crossing; /* arrays of the config; json NULL: none */
-    io_node type, rope, theta, share, cross;          /* the elements at hand */
-    const char *kinds;                                /* the row's pattern */
+    io_node types, no_rope, thetas, shares, crossing, blocks, kv_counts; /* arrays of the config; json NULL: none */
+    io_node type, rope, theta, share, cross, block, kv_count;            /* the elements at hand */
+    const char *kinds;                                                   /* the row's pattern */
     const char *others; /* kind of layers that a list of the rest leaves out; NULL: none */
     int64_t period, interval, window, first_windowed;
     int64_t first, first_period; /* layers before the pattern starts, and the period among them */
@@ -97,6 +98,10 @@ pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out);
 pe_status hf_read_spec(hf_part *h, const char *specs, int n);
 /* The first of "a|b|c" that is there, else the first: for parts whose keys must not be compared with another part's. */
 const char *hf_first_there(hf_part *h, const char *keys);
+
+/* The table that a picture tower adds to its patches beside the rotation, as the row says: into the row's spec, or into
+ * a note. */
+pe_status hf_tower_table(hf_part *h);
 
 /* ---------------------------------------------------------------- rotation (hf_rope.c, hf_scaling.c) */
 

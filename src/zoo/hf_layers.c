@@ -54,17 +54,40 @@ static pe_status check_kind(hf_part *h, const char *list, const char **kind)
                        "that it is rotated attention without a window", "%s has %.40s, which is unknown", list, *kind);
 }
 
-/* A letter's worth of a number: MiniMax-01's attn_type_list, 1 for attention that sees everything; MiMo's
- * hybrid_layer_pattern, 1 for a window (vLLM models/mimo_v2.py). */
-static pe_status numbered_kind(hf_layers *l, hf_part *h, bool windows, hf_layer *out)
+/* Lists of numbers: MiniMax-01's attn_type_list, 1 for attention that sees everything; MiMo's hybrid_layer_pattern, 1
+ * for a window (vLLM models/mimo_v2.py); DeepSeek-V4's compress_ratios, 0 for a window. */
+static const struct {
+    const char *list;
+    int64_t number;
+    const char *kind;
+} numbered[] = {
+    { "attn_type_list", 0, "linear_attention" },
+    { "attn_type_list", 1, "full_attention" },
+    { "hybrid_layer_pattern", 0, "full_attention" },
+    { "hybrid_layer_pattern", 1, "sliding_attention" },
+    { "compress_ratios", 0, "sliding_attention" },
+    { "compress_ratios", 4, "compressed_sparse_attention" },
+    { "compress_ratios", 128, "heavily_compressed_attention" },
+};
+
+/* *out is left as it was where the list is one of words. */
+static pe_status numbered_kind(hf_layers *l, hf_part *h, const char **out)
 {
-    int64_t one = 0;
-    TRY(io_json_int(&one, &l->type, NULL, IO_REQUIRED, (io_int_range){ 0, 1 }, h->b->err));
-    if (windows)
-        out->kind = one ? "sliding_attention" : "full_attention";
-    else
-        out->kind = one ? "full_attention" : "linear_attention";
-    return PE_OK;
+    const char *list = l->types.key;
+    bool numbers = false;
+    int64_t x = 0;
+    for (size_t n = 0; n < sizeof numbered / sizeof *numbered; n++) {
+        if (strcmp(numbered[n].list, list))
+            continue;
+        if (!numbers)
+            TRY(io_json_int(&x, &l->type, NULL, IO_REQUIRED, (io_int_range){ 0, INT32_MAX }, h->b->err));
+        numbers = true;
+        if (numbered[n].number == x) {
+            *out = numbered[n].kind;
+            return PE_OK;
+        }
+    }
+    return numbers ? zoo_fail(h->b, PE_ERR_FORMAT, "%s has %" PRId64 ", which is unknown", list, x) : PE_OK;
 }
 
 static pe_status listed_kind(hf_layers *l, hf_part *h, hf_layer *out)
@@ -76,8 +99,9 @@ static pe_status listed_kind(hf_layers *l, hf_part *h, hf_layer *out)
         TRY(lists_next(h, &l->types, &l->type, out->index));
     } else if (!again)
         TRY(lists_next(h, &l->types, &l->type, out->index));
-    if (!strcmp(key, "attn_type_list") || !strcmp(key, "hybrid_layer_pattern"))
-        return numbered_kind(l, h, !strcmp(key, "hybrid_layer_pattern"), out);
+    TRY(numbered_kind(l, h, &out->kind));
+    if (*out->kind)
+        return PE_OK;
     TRY(io_json_string(&out->kind, &l->type, NULL, IO_REQUIRED, h->b->err));
     TRY(check_kind(h, key, &out->kind));
     if (again && !strcmp(out->kind, "full_attention"))
@@ -148,8 +172,10 @@ static pe_status mark_dense(hf_layers *l, hf_part *h)
 
 static pe_status find_kinds(hf_layers *l, hf_part *h)
 {
-    static const char *const lists[] = { "layer_types",    "layers_block_type",    "attention_layers", /* GPT-Neo */
-                                         "attn_type_list", "hybrid_layer_pattern", "block_types" };
+    static const char *const lists[] = {
+        "layer_types",    "layers_block_type",    "attention_layers", /* GPT-Neo */
+        "attn_type_list", "hybrid_layer_pattern", "block_types",      "compress_ratios"
+    };
     io_node at;
     for (size_t n = 0; !l->types.json && n < sizeof lists / sizeof *lists; n++)
         if (io_json_get(&at, h->config, lists[n]) && (n < 3 || io_json_kind_of(&at) == IO_JSON_ARRAY))
@@ -173,6 +199,8 @@ static pe_status lists_start(hf_layers *l, hf_part *h)
     TRY(io_json_array(&l->crossing, h->config, "cross_attention_layers", IO_OPTIONAL, err));
     if (l->crossing.json)
         io_json_next(&l->cross, &l->crossing);
+    TRY(io_json_array(&l->blocks, h->config, "block_configs", IO_OPTIONAL, err));
+    TRY(io_json_array(&l->kv_counts, h->config, "num_key_value_heads_per_layer", IO_OPTIONAL, err));
     if (l->no_rope.json && io_json_size(&l->no_rope) == 0)
         l->no_rope.json = NULL; /* [] stands for the interval */
     if (l->shares.json && io_json_size(&l->shares) == 0)
@@ -204,7 +232,7 @@ static const struct {
 
 /* Layers of these kinds have no attention, so nothing that looks at positions. */
 static const char no_attention[] =
-    "linear_attention linear mamba mamba2 recurrent conv short_conv moe mlp gated_delta_net";
+    "linear_attention linear mamba mamba2 recurrent conv short_conv moe mlp gated_delta_net no_op";
 
 /* Layer n by the pattern. A period p in the config stretches it: all but one of p layers are of the pattern's common
  * kind, and the odd one keeps its end. */
@@ -367,10 +395,56 @@ static pe_status own_numbers(hf_layers *l, hf_part *h, hf_layer *out)
     return PE_OK;
 }
 
+/* Nemotron-NAS: an object for each layer, which may have no attention, and has its own count of key heads
+ * (vLLM models/nemotron_nas.py). */
+static pe_status read_block(hf_layers *l, hf_part *h, hf_layer *out)
+{
+    static const io_int_range counts = { 0, INT32_MAX };
+    io_node attention;
+    pe_error *err = h->b->err;
+    bool none = false, linear = false;
+    int64_t shared = 0;
+    if (!l->blocks.json)
+        return PE_OK;
+    TRY(lists_next(h, &l->blocks, &l->block, out->index));
+    TRY(io_json_object(&attention, &l->block, "attention", IO_REQUIRED, err));
+    TRY(io_json_bool(&none, &attention, "no_op", IO_OPTIONAL, err));
+    TRY(io_json_bool(&linear, &attention, "replace_with_linear", IO_OPTIONAL, err));
+    TRY(io_json_int(&shared, &attention, "n_heads_in_group", IO_OPTIONAL, counts, err));
+    TRY(io_json_int(&out->window, &attention, "window_length", IO_OPTIONAL, counts, err));
+    out->kind = none ? "no_op" : linear ? "linear" : "full_attention";
+    if (none || linear || !shared)
+        return PE_OK;
+    out->kv_heads = h->shape.heads / shared;
+    if (h->shape.heads % shared)
+        return zoo_fail(h->b, PE_ERR_SHAPE,
+                        "n_heads_in_group of layer %" PRId64 " is %" PRId64 "; needs a divisor of the %" PRId64
+                        " heads",
+                        out->index, shared, h->shape.heads);
+    return PE_OK;
+}
+
+/* DeciLM: the number of key heads of each layer. */
+static pe_status read_kv_count(hf_layers *l, hf_part *h, hf_layer *out)
+{
+    if (!l->kv_counts.json)
+        return PE_OK;
+    TRY(lists_next(h, &l->kv_counts, &l->kv_count, out->index));
+    TRY(io_json_int(&out->kv_heads, &l->kv_count, NULL, IO_REQUIRED, (io_int_range){ 1, 65536 }, h->b->err));
+    if (h->shape.heads % out->kv_heads)
+        return zoo_fail(h->b, PE_ERR_SHAPE,
+                        "num_key_value_heads_per_layer has %" PRId64 " at layer %" PRId64
+                        "; needs a divisor of the %" PRId64 " heads",
+                        out->kv_heads, out->index, h->shape.heads);
+    return PE_OK;
+}
+
 pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out)
 {
     *out = (hf_layer){ .index = l->next++ };
     TRY(kind_of(l, h, out));
+    TRY(read_block(l, h, out));
+    TRY(read_kv_count(l, h, out));
     if (h->b->options->rotary) {
         out->kind = *h->b->options->rotary ? h->b->options->rotary : out->kind;
         out->attends = out->rotates = true;
@@ -384,6 +458,7 @@ pe_status hf_layers_next(hf_layers *l, hf_part *h, hf_layer *out)
     /* Unlimited-OCR's reference_sliding_attention sees all of the prompt beside its window. */
     bool sliding = !*out->kind || strstr(out->kind, "chunked") ||
                    (strstr(out->kind, "sliding") && strncmp(out->kind, "reference", strlen("reference")));
-    out->window = sliding && out->attends && out->index >= l->first_windowed ? l->window : 0;
+    if (!out->window)
+        out->window = sliding && out->attends && out->index >= l->first_windowed ? l->window : 0;
     return PE_OK;
 }

@@ -317,6 +317,8 @@ static pe_status shape_of(hf_part *h, const hf_layer *l, pe_shape *out)
 {
     int64_t full = (int64_t)zoo_fact_number(h->fact, "full_head_dim");
     *out = h->shape;
+    if (l->kv_heads)
+        out->kv_heads = l->kv_heads;
     if (!full || strcmp(l->kind, "full_attention") || h->b->options->head_dim)
         return PE_OK;
     out->head_dim = full;
@@ -369,7 +371,7 @@ typedef struct seen {
 static bool alike_layers(const hf_layer *a, const hf_layer *b)
 {
     return !strcmp(a->kind, b->kind) && a->theta == b->theta && a->share == b->share && a->unscaled == b->unscaled &&
-           a->rotates == b->rotates && a->attends == b->attends;
+           a->kv_heads == b->kv_heads && a->rotates == b->rotates && a->attends == b->attends;
 }
 
 static pe_status set_layer(hf_part *h, const io_node *all, const hf_layer *l, zoo_spec *spec, settling *settled)
@@ -460,6 +462,7 @@ pe_status hf_rope(hf_part *h)
     TRY(hf_is_on(h, &on));
     if (!on)
         return hf_all_layers(h, "none");
+    TRY(hf_tower_table(h));
     TRY(find_dict(h, &all));
     const char *parameters = zoo_fact_word(h->fact, "rope_parameters");
     return !all.json && parameters ? read_default(h, parameters) : read_layers(h, &all);

@@ -117,6 +117,7 @@ static const struct {
     { "truncate", NULL, "yarn" },
     { "mrope_section", NULL, "" },
     { "mrope_interleaved", NULL, "" },
+    { "interleaved", NULL, "" }, /* Qwen3-Omni and Qwen3-ASR, beside mrope_interleaved */
     { "xdrope_section", NULL, "" },
     { "llama_4_scaling_beta", NULL, "" },
     { "finetuned", NULL, "" },
@@ -216,6 +217,16 @@ static pe_status check_scaling(hf_part *h, const hf_rotation *t, double original
     return PE_OK;
 }
 
+/* DeepSeek-V4's class says 1 for a dict without attention_factor, unless each kind of layer has its own dict. */
+static void put_magnitude(hf_part *h, const hf_rotation *t, zoo_spec *spec)
+{
+    io_node at;
+    double own = zoo_fact_number(h->fact, "yarn_magnitude");
+    bool said = io_json_get(&at, &t->dict, "attention_factor") && io_json_kind_of(&at) != IO_JSON_NULL;
+    if (own != 0 && !said && !*t->label)
+        zoo_spec_real(spec, "magnitude", own);
+}
+
 pe_status hf_scale(hf_part *h, const hf_rotation *t, zoo_spec *spec)
 {
     bool dynamic = !strcmp(t->how, "dynamic"), yarn = !strcmp(t->how, "yarn"), lists = !strcmp(t->how, "longrope");
@@ -240,6 +251,8 @@ pe_status hf_scale(hf_part *h, const hf_rotation *t, zoo_spec *spec)
     TRY(io_json_bool(&truncate, &t->dict, "truncate", IO_OPTIONAL, h->b->err));
     if (yarn && !truncate)
         zoo_spec_word(spec, "truncate", "no");
+    if (yarn)
+        put_magnitude(h, t, spec);
     if (lists) {
         TRY(take_list(h, t, "short_factor", "short", spec));
         TRY(take_list(h, t, "long_factor", "long", spec));

@@ -130,6 +130,29 @@ pe_status hf_dinov3(hf_part *h)
                          zoo_number(theta).text, side[0], side[1]);
 }
 
+pe_status hf_tower_table(hf_part *h)
+{
+    const char *key = zoo_fact_word(h->fact, "table_key");
+    bool patches = zoo_fact_word(h->fact, "table_patches");
+    int64_t side[2], rows = 0;
+    if ((!key && !patches) || h->b->options->rotary)
+        return PE_OK;
+    if (key)
+        TRY(hf_int(h, &rows, key, (int64_t)zoo_fact_number(h->fact, "table_rows")));
+    else {
+        TRY(count_patches(h, side));
+        rows = side[0] * side[1];
+    }
+    if (zoo_fact_word(h->fact, "table_axes")) {
+        h->fact->spec = zoo_text(h->b, "%s+learned:rows=%" PRId64 "/%" PRId64, h->fact->spec, rows, rows);
+        return h->fact->spec ? PE_OK : PE_ERR_NOMEM;
+    }
+    return zoo_note_add(h->b, ZOO_WARNING, key ? key : "image_size", h->source,
+                        "it also adds a learned table of %" PRId64 " rows to its patches, stretched to the size of the "
+                        "picture, which the spec does not say",
+                        rows);
+}
+
 /* Rows for patches from left to right, then down, after those for the class token and its like. */
 pe_status hf_patches(hf_part *h)
 {
