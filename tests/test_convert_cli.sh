@@ -48,6 +48,8 @@ weights model/b.safetensors '{"x.query_key_value.weight":{"dtype":"F16","shape":
 expect 3 "its pairs lie in blocks" posenc convert model/b.safetensors --to adjacent --fused per-head -o y
 expect 3 "knows half and adjacent" posenc convert model/b.safetensors --from half --to adjacent --heads 1 --fused per-head -o y
 expect 0 "the tensors of --tensors are taken as half" posenc convert model/b.safetensors --from half --to adjacent --heads 1 --fused per-head --tensors 'x.*' --dry-run
+echo '{"model_type":"gpt2","n_embd":8,"n_head":1,"n_layer":1}' >model/config.json
+expect 2 "this model does not rotate" posenc convert model/q.safetensors --to half -o y
 echo '{"model_type":"nobody"}' >model/config.json
 expect 2 "does not help: model/config.json: model_type nobody is unknown" posenc convert model/q.safetensors --to half -o y
 expect 2 "needs --from" posenc convert q.safetensors --to half --heads 1 -o y

@@ -29,6 +29,9 @@ cat >opt.json <<'J'
 J
 echo '{"model_type": "llama"' >cut.json
 : >empty.json
+printf '\377\376{\0}\0' >utf16.json
+printf '\357\273\277{}' >marked.json
+echo '{"model_type":"chatglm","hidden_size":4096,"inner_hidden_size":16384,"max_sequence_length":2048,"num_attention_heads":32,"num_layers":28,"position_encoding_2d":true}' >chatglm.json
 printf 'GGUF\003\000\000\000' >some.gguf
 # a file's orders to a terminal (C1, the direction of writing) are masked, and escaped in JSON
 printf '{"model_type": "llama", "hidden_size": 64, "num_attention_heads": 1, "num_hidden_layers": 2, "max_position_embeddings": 64, "layer_types": ["b", "a\xc2\x9bb\xe2\x80\xaec\xe2\x81\xa6d\xc3\xa9"]}' >orders.json
@@ -58,7 +61,10 @@ done <<T
 0|only the length can be set|posenc explain opt.json --for sglang
 0|stdin format config.json model llama, 32 layers|from llama.json explain -
 3|stdin|from cut.json explain -
-3|stdin|from empty.json explain -
+3|stdin: is empty; needs a JSON object|from empty.json explain -
+3|stdin: is UTF-16; needs UTF-8|from utf16.json explain -
+3|stdin: begins with a byte order mark|from marked.json explain -
+0|elements i and i + 32 of it; 64 pairs|posenc explain chatglm.json
 3|stdin|from some.gguf explain -
 2|layers 0 to 27|posenc explain qwen.json --layer 28
 2|--theta is x|posenc explain qwen.json --theta x

@@ -181,7 +181,10 @@ TEST(json_refuses_with_line_column_and_reason)
     static const struct {
         const char *text, *says;
     } bad[] = {
-        { "", "c.json: line 1 column 1: needs an object or an array" },
+        { "", "c.json: is empty; needs a JSON object" },
+        { "\xFF\xFE{", "c.json: is UTF-16; needs UTF-8" },
+        { "\xFE\xFF{", "c.json: is UTF-16; needs UTF-8" },
+        { "\xEF\xBB\xBF{}", "c.json: begins with a byte order mark, which JSON does not have; take it out" },
         { " \n 7", "c.json: line 2 column 2: needs an object or an array" },
         { "{\"a\": 1,\n \"b\" 2}", "c.json: line 2 column 6: needs a colon after the key b" },
         { "{\"\\n\": 1,\n a}", "c.json: line 2 column 2: needs a key in double quotes" },

@@ -24,6 +24,8 @@ echo '[]' >array.json; expect 3 "is a JSON array; config.json is an object" arra
 printf ' \n[{"a": 1}]' >list.json; expect 3 "is a JSON array; config.json is an object" list.json
 printf ' \n\t ' >blank.json; expect 3 "white space" blank.json
 printf '\357\273\277{%s}' "$llama" >mark.json; expect 3 "byte order mark" mark.json
+printf '\377\376{\0' >u16.json; expect 3 "u16.json: is UTF-16" u16.json
+printf '{\0"\0a\0"\0' >u16le.json; expect 3 "is UTF-16; needs UTF-8" u16le.json
 printf 'version https://git-lfs.github.com/spec/v1\noid' >model.safetensors; expect 3 "pointer of Git LFS" model.safetensors
 printf 'GGU' >short.gguf; expect 3 "is none of" short.gguf
 printf 'GGUF' >cut.gguf; expect 3 "cut.gguf" cut.gguf

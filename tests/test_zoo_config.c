@@ -615,6 +615,7 @@ static const struct {
       "it also adds a learned table of 2304 rows" },
     { "{'model_type':'glm4v_vision','depth':2,'image_size':336,'patch_size':14}", { 0 }, NULL, ZOO_WARNING,
       "it also adds a learned table of 576 rows" },
+    { "{'model_type':'gemma4_text'}", { 0 }, NULL, ZOO_FACT, "their scale is 1" },
     /* lenient guesses and says so */
     { UNKNOWN "'rope_wobble':3}", { .lenient = true }, "unknown 4/4x16 0/0: 2x rope", ZOO_GUESS,
       "model_type hypothetical is unknown|a key rope_wobble|no key gives the base" },

@@ -150,8 +150,13 @@ static void add_pair_layout(result *out, const explain_facts *f)
                                            : "adjacent-half [cscs -> ccss]: elements 2i and 2i + 1, written to i and "
                                              "i + d/2";
     const char *which = rotated == head ? "all" : f->pair[0].at.x ? "the last" : "the first";
-    result_say(out, NULL, "pairs", "%s; %" PRId64 " pairs, %s %" PRId64 " of %" PRId64 " elements", layout, f->pairs,
-               which, rotated, head);
+    char blocks[120] = "";
+    if (!reads_adjacent && p->y - p->x < f->pairs) /* each axis has a block of its own, as in ChatGLM-6B */
+        snprintf(blocks, sizeof blocks,
+                 "half [ccss] in each block of %" PRId64 " elements: elements i and i + %" PRId64 " of it",
+                 2 * (p->y - p->x), p->y - p->x);
+    result_say(out, NULL, "pairs", "%s; %" PRId64 " pairs, %s %" PRId64 " of %" PRId64 " elements",
+               *blocks ? blocks : layout, f->pairs, which, rotated, head);
 }
 
 static void add_rotation_words(result *out, const char *spec, const explain_facts *f)

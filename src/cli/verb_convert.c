@@ -22,6 +22,7 @@ typedef struct convert_config {
     int64_t dims; /* elements of a head that are rotated */
     bool trailing;
     int layout; /* of CLI_PAIRS; -1: pairs lie otherwise, as no permutation of ours moves them */
+    bool still; /* no layer is rotated */
 } convert_config;
 
 /* Do all pairs lie as a layout has them? A model of two axes may lay them out axis by axis, in blocks. */
@@ -76,6 +77,7 @@ static pe_status convert_read_config(convert_config *out, const char *path, pe_e
         differ = differ || (out->alike && !groups_alike(out, &one));
         *out = one;
     }
+    out->still = !out->alike;
     out->alike = out->alike && !differ;
     zoo_free(m);
     return s;
@@ -224,6 +226,8 @@ static cli_exit use_config(convert_job *j)
     }
     if (c.alike)
         CLI_TRY(compare_layout(j, &c, path));
+    else if (c.still && needed)
+        cli_note(j->args, "%s: this model does not rotate, so its weights have no pair layout to convert", path);
     else if (needed)
         cli_note(j->args, "%s: its layers are not rotated alike; give --heads, --head-dim and --tensors", path);
     if (c.alike && c.layout >= 0 && needed)

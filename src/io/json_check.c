@@ -279,9 +279,24 @@ static pe_status check_inside(checker *c)
     return s;
 }
 
+/* What a text that is no JSON seems to be; NULL: nothing that is known. */
+static const char *what_it_is(const char *text, size_t size)
+{
+    const unsigned char *b = (const unsigned char *)text;
+    if (!size)
+        return "is empty; needs a JSON object";
+    if (size > 2 && b[0] == 0xEF && b[1] == 0xBB && b[2] == 0xBF)
+        return "begins with a byte order mark, which JSON does not have; take it out";
+    bool marked = size > 1 && ((b[0] == 0xFF && b[1] == 0xFE) || (b[0] == 0xFE && b[1] == 0xFF));
+    return marked || (size > 1 && (!b[0] != !b[1])) ? "is UTF-16; needs UTF-8" : NULL;
+}
+
 pe_status io_json_check(char *text, size_t size, size_t *first, const char *name, pe_error *err)
 {
     checker c = { .s = io_scan_of((uint8_t *)text, size, name, err) };
+    const char *is = what_it_is(text, size);
+    if (is)
+        return io_fail(err, PE_ERR_FORMAT, "%s: %s", name, is);
     char begin = peek(&c);
     *first = (size_t)(c.s.at - text);
     if (begin != '{' && begin != '[')

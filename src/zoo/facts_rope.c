@@ -58,18 +58,20 @@ const zoo_row zoo_rows_rope[] = {
     { "deepseek_v4", "rope", "hidden=4096 heads=64/1 head_dim=512 rope_dim=64 layers=43 length=1M theta=1.6e5 "
       "local_theta=1e4 pairs=adjacent window=128 pattern=HH>HC theta_key=compress_rope_theta "
       "local_theta_key=rope_theta labels=main|compress yarn_magnitude=1 spec=turn=qkvo" },
-    { "dia_decoder", "rope", "folder=dia hidden=2048 heads=16/4 layers=18 length=3k theta=1e4" },
-    { "dia_encoder", "rope", "folder=dia hidden=1024 heads=16/16 head_dim=128 layers=12 length=1k theta=1e4" },
+    { "dia_decoder", "rope", "folder=dia hidden=2048 heads=16/4 layers=18 length=3k theta=1e4 unit_scale" },
+    { "dia_encoder", "rope", "folder=dia hidden=1024 heads=16/16 head_dim=128 layers=12 length=1k theta=1e4 "
+      "unit_scale" },
     { "diffllama", "rope", "hidden=2048 heads=32/32 layers=16 length=2k theta=1e4" },
     { "diffusion_gemma_text", "rope", "folder=diffusion_gemma hidden=2304 heads=8/4 head_dim=256 full_head_dim=512 "
-      "layers=30 length=128k theta=1e6 local_theta=1e4 window=512 pattern=sssssf "
+      "layers=30 length=128k theta=1e6 local_theta=1e4 window=512 pattern=sssssf unit_scale "
       "rope_parameters={sliding_attention:{rope_type:default,rope_theta:10000},"
       "full_attention:{rope_type:proportional,partial_rotary_factor:0.25,rope_theta:1000000}}" },
     { "doge", "rope", "hidden=1024 heads=8/8 layers=32 length=2k theta=1e4" },
     { "dots1", "rope", "hidden=4608 heads=32/32 layers=62 length=2k theta=1e4 window=4k use_window=yes "
       "window_from_layer=62" },
     { "embedding_gemma2_text", "rope", "folder=embedding_gemma2 hidden=512 heads=4/2 head_dim=256 full_head_dim=512 "
-      "layers=24 length=256k theta=1e6 local_theta=1e4 window=513 window_before_key=sliding_window pattern=sssssf" },
+      "layers=24 length=256k theta=1e6 local_theta=1e4 window=513 window_before_key=sliding_window pattern=sssssf "
+      "unit_scale" },
     { "emu3_text_model", "rope", "folder=emu3 hidden=4096 heads=32/8 layers=32 length=9k theta=1e6" },
     { "ernie4_5", "rope", "hidden=1024 heads=16/2 head_dim=128 layers=18 length=128k theta=5e5 pairs=adjacent" },
     { "ernie4_5_moe", "rope", "hidden=2560 heads=20/4 layers=28 length=128k theta=5e5 pairs=adjacent" },
@@ -97,17 +99,17 @@ const zoo_row zoo_rows_rope[] = {
     { "gemma3_text", "rope", "folder=gemma3 hidden=2304 heads=8/4 head_dim=256 layers=26 length=128k theta=1e6 "
       "local_theta=1e4 window=4k pattern=sssssf" },
     { "gemma3n_text", "rope", "folder=gemma3n hidden=2048 heads=8/2 layers=35 length=32k theta=1e6 local_theta=1e4 "
-      "window=512 pattern=ssssf" },
+      "window=512 pattern=ssssf unit_scale" },
     { "gemma4_text", "rope", "folder=gemma4 hidden=2304 heads=8/4 head_dim=256 full_head_dim=512 layers=30 "
-      "length=128k theta=1e6 local_theta=1e4 window=512 pattern=sssssf "
+      "length=128k theta=1e6 local_theta=1e4 window=512 pattern=sssssf unit_scale "
       "rope_parameters={sliding_attention:{rope_type:default,rope_theta:10000},"
       "full_attention:{rope_type:proportional,partial_rotary_factor:0.25,rope_theta:1000000}}" },
     { "gemma4_unified_text", "rope", "folder=gemma4_unified hidden=2304 heads=8/4 head_dim=256 full_head_dim=512 "
-      "layers=30 length=256k theta=1e6 local_theta=1e4 window=1k pattern=sssssf "
+      "layers=30 length=256k theta=1e6 local_theta=1e4 window=1k pattern=sssssf unit_scale "
       "rope_parameters={sliding_attention:{rope_type:default,rope_theta:10000},"
       "full_attention:{rope_type:proportional,partial_rotary_factor:0.25,rope_theta:1000000}}" },
     { "gemma4_vision", "rope", "folder=gemma4 hidden=768 heads=12/12 layers=16 length=128k theta=100 "
-      "table_key=position_embedding_size table_rows=10240 table_axes spec=axes=2,split=blocks" },
+      "table_key=position_embedding_size table_rows=10240 table_axes unit_scale spec=axes=2,split=blocks" },
     { "glm", "rope", "hidden=4096 heads=32/2 layers=40 length=128k theta=1e4 rotary_fraction=0.5 pairs=adjacent" },
     { "glm4", "rope", "hidden=4096 heads=32/2 layers=40 length=128k theta=1e4 rotary_fraction=0.5 pairs=adjacent" },
     { "glm4_moe", "rope", "hidden=4096 heads=96/8 layers=46 length=128k theta=1e4 rotary_fraction=0.5" },

@@ -459,6 +459,10 @@ pe_status hf_rope(hf_part *h)
     io_node all;
     bool on;
     TRY(hf_measure(h));
+    if (zoo_fact_word(h->fact, "unit_scale"))
+        TRY(zoo_note_add(h->b, ZOO_FACT, "", h->source,
+                         "its scores are not divided by the square root of the head dimension: their scale is 1, "
+                         "which the spec does not say"));
     TRY(hf_is_on(h, &on));
     if (!on)
         return hf_all_layers(h, "none");

@@ -133,6 +133,8 @@ static const char *const advice[][2] = {
     { "[", "is a JSON array; config.json is an object" },
     { "version https://git-lfs", "is a pointer of Git LFS, not the file; git lfs pull brings it" },
     { "\xEF\xBB\xBF", "begins with a byte order mark, which JSON does not have; take it out" },
+    { "\xFF\xFE", "is UTF-16; JSON is UTF-8" },
+    { "\xFE\xFF", "is UTF-16; JSON is UTF-8" },
 };
 
 /* No reader takes it: why, if that can be seen. */
