@@ -32,9 +32,9 @@ typedef struct engine {
     double factor, trained, low, high; /* of a scaling; low and high: llama3's, or YaRN's beta_fast and beta_slow */
     double magnitude;
     bool adjacent_in, adjacent_out, tile_other, trailing, interleaved, index, still, back;
-    bool plain_cos, plain_sin, swapped;
+    bool plain_cos, plain_sin, swapped, twice, by_head;
     double sign;
-    int64_t section[3], shift, zero;
+    int64_t section[3], shift, zero, restart; /* restart: positions start again after so many tokens */
     int axis[3];
     kind freq, pos, angle, table, data;
     int64_t stride, start; /* positions start, start + stride, ... */
@@ -92,11 +92,17 @@ static int axis_of(const engine *p, int64_t i)
     return a;
 }
 
+static int64_t head_at; /* the head that is rotated */
+
 static void cos_sin(const engine *p, const int64_t *at, int64_t token, int64_t i, double *c, double *s)
 {
     int64_t steps = at[p->axis[axis_of(p, i)]] + p->shift;
     if (p->index)
         steps = token;
+    if (p->restart)
+        steps -= p->start + token / p->restart * p->restart * p->stride;
+    if (p->by_head)
+        steps = head_at;
     double f = round_to(frequency(p, i), p->freq), t = round_to((double)(p->zero ? 0 : steps), p->pos);
     double angle = round_to(t * f, p->angle) * p->sign;
     double value[] = { cos(angle) * (p->plain_cos ? 1 : p->magnitude), sin(angle) * (p->plain_sin ? 1 : p->magnitude) };
@@ -191,7 +197,12 @@ static void make_vectors(const engine *p)
     for (int64_t r = 0; r < TOKENS * HEADS; r++) {
         for (int64_t d = 0; d < p->D; d++)
             x[r * p->D + d] = round_to(test_uniform(&seed), p->data);
+        head_at = r % HEADS;
         rotate(p, y + r * p->D, x + r * p->D, positions + r / HEADS * p->axes, r / HEADS);
+        for (int64_t d = 0; p->twice && d < p->D; d++)
+            before.room[d] = y[r * p->D + d];
+        if (p->twice)
+            rotate(p, y + r * p->D, before.room, positions + r / HEADS * p->axes, r / HEADS);
     }
     dump_vectors(p->data, 3, (int64_t[]){ TOKENS, HEADS, p->D }, x, y);
 }
@@ -329,6 +340,10 @@ static engine engine_of(int i)
     X(hundred_thousand_more, "position-offset", FEW, true, p->shift = 100003) \
     X(reset, "position-offset", COARSE, p->axes == 1, p->start = 1000, p->shift = -1000) \
     X(by_index, "positions-ignored", COARSE, p->stride > 1 || p->axes > 1, p->index = true) \
+    X(restarted, "positions-restarted", NO_TABLE | COARSE, p->axes == 1, p->restart = 40) \
+    X(rotated_twice, "rotated-twice", NO_TABLE | COARSE, p->scale != LINEAR && p->adjacent_in == p->adjacent_out, \
+      p->twice = true) \
+    X(by_head, "wrong-axis", NO_TABLE | COARSE, p->axes == 1, p->by_head = true) \
     X(still, "not-rotated", NO_TABLE, true, p->still = true) \
     X(zero, "positions-zero", NO_TABLE, HAS_FACTOR || p->adjacent_in != p->adjacent_out, p->zero = 1) \
     X(unscaled, "scaling-ignored", COARSE, SCALED, p->scale = PLAIN, p->magnitude = 1) \
@@ -358,6 +373,7 @@ static engine engine_of(int i)
     X(factor_wrong, "attention-factor-wrong", COARSE, HAS_FACTOR, p->magnitude = 1.2) \
     X(full_width, "rotary-width", COARSE, p->dims < p->D, p->dims = p->D, p->trailing = false) \
     X(half_width, "rotary-width", COARSE, p->axes == 1, p->dims /= 2) \
+    X(half_width_kept, "rotary-width", COARSE, p->axes == 1 && !SCALED, p->denominator = (double)p->dims, p->dims /= 2) \
     X(head_denominator, "rotary-denominator", 0, p->dims < p->D, p->denominator = (double)p->D) \
     X(less_denominator, "rotary-denominator", 0, !SCALED, p->denominator = (double)p->dims - 2) \
     X(other_end, "rotary-range", NO_TABLE | COARSE, p->dims < p->D, p->trailing = !p->trailing) \
@@ -501,7 +517,7 @@ TEST(float32_is_what_its_spec_says)
 
 TEST(data_that_cannot_tell_is_said_to)
 {
-    static const char *const also[] = { "pair-layout", "mixed-layout", "opposite-sign", "not-rotated" };
+    static const char *const also[] = { "pair-layout", "mixed-layout", "opposite-sign", "rotated-twice", "not-rotated" };
     engine p = engine_of(0);
     p.stride = 0; /* all at position 0 */
     make_vectors(&p);
@@ -546,6 +562,74 @@ TEST(a_temperature_is_missed)
 static double shrink(int64_t token, int64_t element)
 {
     return pow(((double)(element % 32) / 32 + 0.4) / 1.4, (double)token / 512);
+}
+
+/* Key heads repeated in the other order: 2 groups of 3 and 3 of 2 are not one another's. */
+TEST(heads_that_are_mixed_up_are_named)
+{
+    static const struct {
+        int64_t heads, groups;
+    } row[] = { { 6, 2 }, { 6, 3 }, { 4, 2 }, { 6, 0 } };
+    failures = 0;
+    for (int i = 0; i < COUNT(row); i++) {
+        engine p = engine_of(0);
+        int64_t H = row[i].heads, tokens = TOKENS * HEADS / H, G = row[i].groups;
+        make_vectors(&p);
+        for (int64_t r = 0; r < tokens * H; r++) {
+            int64_t h = r % H, from = G ? h % (H / G) * G + h / (H / G) : h;
+            rotate(&p, y + r * p.D, x + (r / H * H + from) * p.D, positions + r / H, r / H);
+        }
+        dump_vectors(p.data, 3, (int64_t[]){ tokens, H, p.D }, x, y);
+        in.at = pe_positions_of(positions, PE_I64, 1, tokens, 1);
+        expect(&p, G ? "heads-mixed" : "");
+    }
+    assert_int_equal(failures, 0);
+}
+
+/* Sequences of a batch start at 0 each; an engine that counts tokens goes on. */
+TEST(positions_that_run_on_are_named)
+{
+    failures = 0;
+    for (int on = 0; on < 2; on++) {
+        engine p = engine_of(0);
+        make_vectors(&p);
+        for (int64_t r = 0; r < TOKENS * HEADS; r++) {
+            int64_t token = r / HEADS, at = on ? token : token % (TOKENS / 2);
+            rotate(&p, y + r * p.D, x + r * p.D, &at, token);
+        }
+        dump_vectors(p.data, 4, (int64_t[]){ 2, TOKENS / 2, HEADS, p.D }, x, y);
+        in.at = pe_positions_of(positions, PE_I64, 1, TOKENS / 2, 1);
+        expect(&p, on ? "positions-restarted" : "");
+    }
+    assert_int_equal(failures, 0);
+}
+
+/* The positions say the length where the spec does not: past the trained length the long factors are right. */
+TEST(longrope_is_right_with_the_factors_of_its_length)
+{
+    static const char spec[] = "rope:scaling=longrope,factor=4,trained=64,magnitude=1,short=1/1,long=4/4";
+    static const struct {
+        int64_t start;
+        double divisor;
+        const char *bug;
+    } row[] = { { 0, 4, "" }, { 0, 1, "scaling-ignored" }, { -64, 1, "" }, { -64, 4, "scaling-wrong" } };
+    failures = 0;
+    for (int i = 0; i < COUNT(row); i++) {
+        engine p = engine_of(0);
+        p.spec = spec;
+        p.D = p.dims = 4;
+        p.start = row[i].start;
+        p.scale = LINEAR;
+        p.factor = row[i].divisor;
+        make_vectors(&p);
+        check_findings *f = find();
+        bool right = f->verdict == (*row[i].bug ? CHECK_MISMATCH : CHECK_OK) && !strcmp(names_of(f), row[i].bug);
+        if (!right)
+            printf("start %d, divisor %g: verdict %d, '%s'\n", (int)row[i].start, row[i].divisor, f->verdict, names_of(f));
+        failures += !right;
+        check_findings_free(f);
+    }
+    assert_int_equal(failures, 0);
 }
 
 TEST(keys_rotated_as_queries_are_named)

@@ -77,19 +77,27 @@ static bug_made bug_range(candidate *c, int variant)
     return bug_choice(c, "range", variant, "the range that is rotated is");
 }
 
+/* Each width twice: with its own exponents, and with those of the spec's. */
 static bug_made bug_width(candidate *c, int variant)
 {
     const int64_t D = c->d->shape.head_dim, now = (int64_t)zoo_spec_num_or(c->spec, "dims", (double)D);
     const int64_t to[] = { D, now / 2, 2 * now, D / 2, D / 4, 3 * D / 4, c->d->tables ? 2 * c->d->width : 0 };
-    if (variant >= CHECK_COUNT(to) || !zoo_spec_key(c->spec, "dims"))
+    bool kept = variant >= CHECK_COUNT(to);
+    if (variant >= 2 * CHECK_COUNT(to) || !zoo_spec_key(c->spec, "dims"))
         return BUG_END;
+    variant %= CHECK_COUNT(to);
     for (int i = 0; i < variant; i++)
         if (to[i] == to[variant])
             return BUG_NO;
     if (to[variant] == now || to[variant] > D || to[variant] < 2 || to[variant] % 2)
         return BUG_NO;
     candidate_set_number(c, "dims", (double)to[variant]);
-    candidate_say(c, "%" PRId64 " elements of a head are rotated; the spec says %" PRId64, to[variant], now);
+    if (kept) { /* theta^(-2i/now) is (theta^(to/now))^(-2i/to) */
+        double theta = zoo_spec_num_or(c->spec, "theta", 10000);
+        candidate_set_number(c, "theta", pow(theta, (double)to[variant] / (double)now));
+    }
+    candidate_say(c, "%" PRId64 " elements of a head are rotated%s; the spec says %" PRId64, to[variant],
+                  kept ? ", with exponents for the spec's width" : "", now);
     return BUG_YES;
 }
 
@@ -179,6 +187,84 @@ static bug_made bug_index(candidate *c, int variant)
         return BUG_NO;
     c->positions = POSITIONS_INDEX;
     candidate_say(c, "tokens are counted 0, 1, 2, ...; their positions are not used");
+    return BUG_YES;
+}
+
+/* Tokens of several sequences in one array: each that fits position 0, and not the next one, starts a segment. */
+static bool find_segments(candidate *c)
+{
+    const check_data *d = c->d;
+    int64_t starts = 0;
+    c->start = malloc((size_t)d->tokens * sizeof *c->start);
+    c->failed = c->failed || !c->start;
+    for (int64_t t = 0; c->start && t < d->tokens; t++) {
+        check_sample one = { .token = { t }, .tokens = 1, .heads = 1 };
+        candidate here = *d->made;
+        bool first = t % d->length == 0;
+        c->start[t] = first ? t : c->start[t - 1];
+        here.start = c->start;
+        here.positions = POSITIONS_RESTART;
+        if (first || candidate_fit(&here, d, &one).fits)
+            continue;
+        c->start[t] = t;
+        starts++;
+        if (!candidate_fit(&here, d, &one).fits)
+            return false;
+    }
+    return c->start && starts > 0 && 4 * starts < d->tokens;
+}
+
+/* Packed sequences: the engine counts each from 0, the positions given go on. Or the other way, in a batch. */
+static bug_made bug_restart(candidate *c, int variant)
+{
+    if (variant > 1 || !c->d->made)
+        return BUG_END;
+    if (variant == 1 && c->d->tokens == c->d->length)
+        return BUG_NO;
+    c->positions = variant ? POSITIONS_RUN_ON : POSITIONS_RESTART;
+    if (variant)
+        candidate_say(c, "positions run on from one sequence of the batch to the next");
+    else if (!find_segments(c))
+        return BUG_NO;
+    else
+        candidate_say(c, "positions start again at 0 within the array, as for sequences that are packed");
+    return BUG_YES;
+}
+
+/* Where heads are taken for tokens: cos and sin of position h for head h. */
+static bug_made bug_wrong_axis(candidate *c, int variant)
+{
+    if (variant || c->d->at.axes > 1)
+        return BUG_END;
+    if (c->d->heads < 2)
+        return BUG_NO;
+    c->positions = POSITIONS_HEAD;
+    candidate_say(c, "head h is rotated as if at position h, whatever its token: cos and sin go along the heads");
+    return BUG_YES;
+}
+
+static bug_made bug_heads(candidate *c, int variant)
+{
+    int64_t groups = variant + 2;
+    if (groups >= c->d->heads)
+        return BUG_END;
+    if (c->d->heads % groups)
+        return BUG_NO;
+    c->groups = groups;
+    candidate_say(c, "heads are out of order: %" PRId64 " groups of %" PRId64 " are read as %" PRId64 " of %" PRId64,
+                  c->d->heads / groups, groups, groups, c->d->heads / groups);
+    return BUG_YES;
+}
+
+/* A linear scaling of twice the factor looks the same: scaling-wrong says so. */
+static bug_made bug_twice(candidate *c, int variant)
+{
+    if (variant)
+        return BUG_END;
+    if (zoo_spec_is(c->spec, "scaling", "linear") || zoo_spec_is(c->spec, "pairs", "adjacent-half"))
+        return BUG_NO;
+    c->twice = true;
+    candidate_say(c, "the vectors are rotated twice: by 2 times the angle");
     return BUG_YES;
 }
 
@@ -425,6 +511,15 @@ const check_bug check_bugs[] = {
       "with a KV cache, the first new token's position is the number of tokens in the cache", bug_offset, 0, 0 },
     { "positions-ignored", "positions are ignored: tokens are counted 0, 1, 2, ...",
       "look cos and sin up by position, not by index", bug_index, 0, BUG_JOINS },
+    { "positions-restarted", "positions start again at 0 for each packed sequence, or run on where they should",
+      "count positions within a sequence or over all of them, as the positions given do", bug_restart, 0,
+      BUG_NO_TABLE },
+    { "rotated-twice", "the rotation is applied twice", "rotate q and k once: in the layer or in the kernel", bug_twice,
+      0, BUG_NO_TABLE },
+    { "wrong-axis", "heads are rotated by their index, as if they were tokens",
+      "cos and sin go along the axis of tokens: unsqueeze the axis of heads", bug_wrong_axis, 0, BUG_NO_TABLE },
+    { "heads-mixed", "heads of groups are in another order after the rotation",
+      "repeat key heads with repeat_interleave, and reshape in the order of the weights", bug_heads, 0, BUG_NO_TABLE },
     { "not-rotated", "nothing is rotated", "rotate both q and k, in every layer that has this spec", bug_unrotated, 0,
       0 },
     { "positions-zero", "every token is rotated as if at position 0", "pass the positions", bug_zero, 0, 0 },

@@ -50,6 +50,7 @@ void candidate_free(candidate *c)
         free(c->pair);
     }
     free(c->spec);
+    free(c->start);
     *c = (candidate){ 0 };
 }
 
@@ -85,11 +86,20 @@ bool candidate_make(candidate *c, const check_data *d)
 
 /* ------------------------------------------------ angles */
 
-static void find_positions(const candidate *c, const check_data *d, int64_t token, int64_t at[PE_AXES_MAX])
+static void find_positions(const candidate *c, const check_data *d, int64_t token, int64_t head,
+                           int64_t at[PE_AXES_MAX])
 {
     for (int64_t a = 0; a < d->at.axes; a++) {
-        int64_t given = data_position(d, token, c->axis[a]), index = token % d->length;
-        at[a] = c->shift + (c->positions == POSITIONS_GIVEN ? given : c->positions == POSITIONS_INDEX ? index : 0);
+        int64_t given = data_position(d, token, c->axis[a]), steps = 0;
+        switch (c->positions) {
+        case POSITIONS_GIVEN: steps = given; break;
+        case POSITIONS_INDEX: steps = token % d->length; break;
+        case POSITIONS_ZERO: break;
+        case POSITIONS_HEAD: steps = head; break;
+        case POSITIONS_RESTART: steps = given - data_position(d, c->start[token], c->axis[a]); break;
+        case POSITIONS_RUN_ON: steps = given + token / d->length * d->length; break;
+        }
+        at[a] = c->shift + steps;
     }
 }
 
@@ -109,6 +119,13 @@ static void round_rotation(rotation *r, const candidate *c, const int64_t *at, i
     }
     r->c[n] = rounded(c, ROUND_TABLE, m * cos(angle));
     r->s[n] = rounded(c, ROUND_TABLE, m * sin(angle));
+}
+
+static void rotate_again(rotation *r, int64_t n)
+{
+    double c = r->c[n] * r->c[n] - r->s[n] * r->s[n], s = 2 * r->c[n] * r->s[n];
+    r->c[n] = c;
+    r->s[n] = s;
 }
 
 static void invert(rotation *r, int64_t n)
@@ -136,11 +153,12 @@ static double float_error(const candidate *c, const int64_t *at, int64_t n)
     return fmin(angle * FLOAT_UNIT * (double)(FLOAT_STEPS + n), SLACK_MOST);
 }
 
-pe_status candidate_rotation(rotation *r, const candidate *c, const check_data *d, int64_t token, pe_error *err)
+pe_status candidate_rotation(rotation *r, const candidate *c, const check_data *d, int64_t token, int64_t head,
+                             pe_error *err)
 {
     int64_t at[PE_AXES_MAX];
     pe_side side = c->other_side ? (d->side == PE_KEY ? PE_QUERY : PE_KEY) : d->side;
-    find_positions(c, d, token, at);
+    find_positions(c, d, token, head, at);
     TRY(pe_rotate_table(c->e, side, pe_view_of(r->c, PE_F64, 1, 1, 1, c->pairs),
                         pe_view_of(r->s, PE_F64, 1, 1, 1, c->pairs), pe_positions_of(at, PE_I64, 1, 1, d->at.axes),
                         NULL, err));
@@ -149,6 +167,8 @@ pe_status candidate_rotation(rotation *r, const candidate *c, const check_data *
         r->slack[n] = float_error(c, at, n);
         if (c->rounds)
             round_rotation(r, c, at, n);
+        if (c->twice)
+            rotate_again(r, n);
         if (c->inverse)
             invert(r, n);
         if (c->unrotated) {
@@ -156,6 +176,8 @@ pe_status candidate_rotation(rotation *r, const candidate *c, const check_data *
             r->s[n] = 0;
         }
     }
+    if (c->twice)
+        r->gain *= r->gain;
     if (c->inverse)
         r->gain = 1 / r->gain;
     misuse_tables(r, c);
@@ -211,6 +233,13 @@ static void predict_tables(const candidate *c, const check_data *d, const rotati
     }
 }
 
+/* Head g * R + r of G groups of R heads, taken for r * G + g. */
+static int64_t head_of(const candidate *c, const check_data *d, int64_t head)
+{
+    int64_t size = c->groups ? d->heads / c->groups : 0;
+    return c->groups ? head % size * c->groups + head / size : head;
+}
+
 /* The values that should be observed, and how far off each may be. */
 static void predict(const candidate *c, const check_data *d, const rotation *r, int64_t token, int64_t head,
                     double *expected, double *tolerance)
@@ -222,7 +251,7 @@ static void predict(const candidate *c, const check_data *d, const rotation *r, 
         predict_tables(c, d, r, expected, tolerance);
     else {
         for (int64_t e = 0; e < d->width; e++)
-            x[e] = data_before(d, token, head, e);
+            x[e] = data_before(d, token, head_of(c, d, head), e);
         predict_vector(c, d, r, x, expected, tolerance);
     }
     for (int64_t e = 0; e < data_row(d); e++)
@@ -273,9 +302,11 @@ static bool fit_token(check_fit *f, const candidate *c, const check_data *d, int
     rotation r;
     double expected[CHECK_ROW_MAX], tolerance[CHECK_ROW_MAX];
     check_value v = { .token = token };
-    if (candidate_rotation(&r, c, d, token, NULL))
+    if (candidate_rotation(&r, c, d, token, 0, NULL))
         return false;
     for (v.head = 0; v.head < heads; v.head++) {
+        if (v.head && c->positions == POSITIONS_HEAD && candidate_rotation(&r, c, d, token, v.head, NULL))
+            return false;
         predict(c, d, &r, token, v.head, expected, tolerance);
         for (v.element = 0; v.element < data_row(d); v.element++) {
             v.got = data_observed(d, token, v.head, v.element);

@@ -26,7 +26,8 @@ typedef struct search {
 static bool is_spec(const candidate *c, const candidate *spec)
 {
     bool same_axes = !memcmp(c->axis, spec->axis, sizeof c->axis);
-    bool plain = !c->positions && !c->shift && !c->unrotated && !c->inverse && !c->mixed && !c->other_side;
+    bool plain = !c->positions && !c->shift && !c->unrotated && !c->inverse && !c->mixed && !c->other_side &&
+                 !c->twice && !c->groups;
     return plain && !c->rounds && !c->swapped && !c->factor_on && same_axes &&
            pe_encoding_fingerprint(c->e) == pe_encoding_fingerprint(spec->e);
 }
@@ -181,7 +182,7 @@ static pe_status search_run(search *s, pe_error *err)
     s->d.made = &s->spec;
     for (int64_t t = 0; suits && t < s->d.length;
          t++) /* candidates that change positions a little cannot overflow then */
-        TRY(candidate_rotation(&r, &s->spec, &s->d, t, err));
+        TRY(candidate_rotation(&r, &s->spec, &s->d, t, 0, err));
     if (suits) {
         s->f.spec_fit = candidate_fit(&s->spec, &s->d, NULL);
         s->sample.token[s->sample.tokens++] = s->f.spec_fit.worst.token;
@@ -225,7 +226,7 @@ static void find_wrong_pairs(check_findings *f, const search *s)
     const double visible = 1e-3 + 8 * s->d.unit;
     rotation r;
     int64_t token = s->f.spec_fit.worst.token;
-    if (!s->f.spec_fit.count || candidate_rotation(&r, &s->spec, &s->d, token, NULL))
+    if (!s->f.spec_fit.count || candidate_rotation(&r, &s->spec, &s->d, token, 0, NULL))
         return;
     for (int64_t n = 0; n < s->spec.pairs; n++) {
         check_pair p = { n, s->spec.pair[n].x, s->spec.pair[n].y, 0, 0, atan2(r.s[n], r.c[n]), hypot(r.c[n], r.s[n]) };
@@ -314,6 +315,7 @@ static pe_status find_bugs(check_findings *f, check_data *d, const check_input *
     check_value at;
     TRY(data_open(d, in, &orders, err));
     data_take_order(d, in, 0);
+    TRY(data_take_length(d, err));
     TRY(data_reject_zeros(d, in, err));
     data_find_precision(d);
     TRY(data_find_not_finite(d, in, &at, &not_finite, err));

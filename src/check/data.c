@@ -284,6 +284,22 @@ void data_take_order(check_data *d, const check_input *in, int order)
     }
 }
 
+pe_status data_take_length(check_data *d, pe_error *err)
+{
+    int64_t furthest = 0;
+    for (int64_t t = 0; t < d->length; t++)
+        furthest = data_position(d, t, 0) > furthest ? data_position(d, t, 0) : furthest;
+    bool past = furthest >= (int64_t)zoo_spec_num_or(d->spec, "trained", 0x1p36);
+    if (!past || !zoo_spec_grows(d->spec) || zoo_spec_has(d->spec, "length"))
+        return PE_OK;
+    char *spec = zoo_spec_at(d->spec, furthest + 1);
+    if (!spec)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for a spec");
+    free(d->spec);
+    d->spec = spec;
+    return PE_OK;
+}
+
 /* ------------------------------------------------ the numbers before anything is made of them */
 
 static int64_t count_of(const check_data *d)

@@ -179,7 +179,7 @@ static double phase_add_token(phase *p, const check_data *d, const candidate *s,
 {
     rotation r;
     double angle, factor, count = 0;
-    if (candidate_rotation(&r, s, d, token, NULL))
+    if (candidate_rotation(&r, s, d, token, 0, NULL))
         return 0;
     for (int64_t n = 0; n * stride < s->pairs; n++)
         if (estimate_angle(d, s, token, n * stride, &angle, &factor) && factor > 0) {

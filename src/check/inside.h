@@ -49,6 +49,8 @@ typedef struct check_data {
 /* Sizes by the input's shapes. orders: of axes to try, 2 where nothing tells tokens from heads. */
 pe_status data_open(check_data *d, const check_input *in, int *orders, pe_error *err);
 void data_take_order(check_data *d, const check_input *in, int order); /* 0 or 1 */
+/* Scalings that go by the length get the one that the positions show, unless the spec says it. */
+pe_status data_take_length(check_data *d, pe_error *err);
 pe_status data_reject_zeros(const check_data *d, const check_input *in, pe_error *err);
 void data_find_precision(check_data *d);
 /* The first value that is not finite, if there is one. */
@@ -67,7 +69,14 @@ check_value data_value(const check_data *d, check_value v);
 /* Angles formed in float32 are off by a few 2^-24 of themselves. Up to this position that is no bug. */
 #define FLOAT_REACH 4096.0
 
-typedef enum positions_used { POSITIONS_GIVEN = 0, POSITIONS_INDEX, POSITIONS_ZERO } positions_used;
+typedef enum positions_used {
+    POSITIONS_GIVEN = 0,
+    POSITIONS_INDEX,
+    POSITIONS_ZERO,
+    POSITIONS_HEAD,    /* the index of the head */
+    POSITIONS_RESTART, /* minus the position at which the token's segment starts */
+    POSITIONS_RUN_ON   /* sequences of a batch are counted on */
+} positions_used;
 
 #define ROUND_FREQUENCY 1u
 #define ROUND_POSITION 2u
@@ -86,7 +95,9 @@ struct candidate {
     positions_used positions;
     int64_t shift;         /* added to every position */
     int axis[PE_AXES_MAX]; /* the coordinate used in place of each */
-    bool unrotated, inverse, mixed, other_side, swapped;
+    int64_t *start;        /* (tokens) POSITIONS_RESTART: the token with which each token's segment starts */
+    int64_t groups;        /* heads are read in groups that lie the other way; 0: as they are */
+    bool unrotated, inverse, mixed, other_side, swapped, twice;
     int factor_on;   /* 1: cos alone, 2: sin alone */
     unsigned rounds; /* ROUND_..., to type `as` */
     pe_dtype as;
@@ -108,7 +119,8 @@ typedef struct rotation {
     double c[CHECK_PAIRS_MAX], s[CHECK_PAIRS_MAX], slack[CHECK_PAIRS_MAX], gain;
 } rotation;
 
-pe_status candidate_rotation(rotation *out, const candidate *c, const check_data *d, int64_t token, pe_error *err);
+pe_status candidate_rotation(rotation *out, const candidate *c, const check_data *d, int64_t token, int64_t head,
+                             pe_error *err);
 
 /* Which tokens and how many heads are compared. */
 typedef struct check_sample {
