@@ -24,6 +24,12 @@ static const struct subject {
     { "sinusoidal:theta=1e15,denominator=d-2", 514 },
     { "sinusoidal:join=concat,width=530", 6 },
     { "sinusoidal", 2 },
+    { "sinusoidal", 1 },
+    { "sinusoidal:order=cos-sin", 1045 },
+    { "sinusoidal:layout=halves,offset=2", 515 },
+    { "sinusoidal:layout=halves,axes=3", 15 },
+    { "sinusoidal:steps=0.5,layout=halves", 514 },
+    { "sinusoidal:scale=0.3,axes=2,steps=1/3", 516 },
     { "sinusoidal+learned:rows=400", 640 },
     { "learned:rows=400+binary:join=concat,width=40+sinusoidal:join=concat,width=30", 70 },
     { "integer+normalised+binary+sinusoidal:join=concat,width=514", 34 },
@@ -362,6 +368,39 @@ TEST(sinusoids_between_positions_are_as_exact_as_at_them)
             }
     }
     print_message("worst: %.2f 2^-52 of itself\n", worst * 0x1p52);
+}
+
+/* An odd width: (d + 1)/2 waves of which the last has no partner; or d - 1 elements as ever, and a 0. */
+TEST(an_odd_width_ends_with_half_a_pair_or_a_zero)
+{
+    enum { T = 60, C = 7 };
+    static double at[T], y[T * C];
+    static const char *const specs[] = { "sinusoidal", "sinusoidal:order=cos-sin", "sinusoidal:layout=halves",
+                                         "sinusoidal:layout=halves,denominator=d-2", "sinusoidal:denominator=d-2" };
+    uint64_t seed = 19;
+    for (int n = 0; n < COUNT(specs); n++) {
+        bool halves = strstr(specs[n], "halves"), cosine_first = strstr(specs[n], "cos-sin");
+        int over = (halves ? C - 1 : C) - (strstr(specs[n], "d-2") ? 2 : 0), count = halves ? C / 2 : (C + 1) / 2;
+        pe_encoding *e = encoding_of(specs[n], (pe_shape){ 1, 0, 2, C });
+        for (int t = 0; t < T; t++)
+            at[t] = draw_fraction(&seed);
+        assert_ok(pe_embed(e, pe_view_of(y, PE_F64, 1, T, 1, C), (pe_view){ 0 },
+                           pe_positions_of(at, PE_F64, 1, T, 1), NULL, &err));
+        for (int t = 0; t < T; t++)
+            for (int c = 0; c < C; c++) {
+                int i = halves ? c % count : c / 2;
+                bool second = halves ? c >= count : c % 2;
+                if (halves && c == C - 1) {
+                    assert_true(y[t * C + c] == 0);
+                    continue;
+                }
+                real angle = mul(power(number(10000), quo(number(-2 * i), number(over))), number(at[t]));
+                real truth = second != cosine_first ? cosine_of(angle) : sine_of(angle);
+                double share = fabs(as_double(quo(sub(truth, number(y[t * C + c])), truth)));
+                if (!(share <= 0x1p-51))
+                    fail_msg("%s at %.17g, element %d: %.17g is off by %g", specs[n], at[t], c, y[t * C + c], share);
+            }
+    }
 }
 
 TEST(a_fraction_is_added_to_the_run_it_stands_in)

@@ -34,6 +34,9 @@ typedef struct subject {
     split split;
     int64_t axes, section[4], extent[4];
     double offset, gamma, base, centre;
+    double given;      /* frequencies of given times 0.7^i, or, where periods is set, so many positions per turn */
+    bool periods;
+    double minimum, scale, step[4]; /* min_timescale; of the code; of each axis */
 } subject;
 
 static const subject subjects[] = {
@@ -86,6 +89,19 @@ static const subject subjects[] = {
     { "sinusoidal, 2-D", SINUSOIDAL, .theta = 100, .d = 64, .cosine_first = true, .axes = 2, .section = { 16, 16 },
       .split = AXIAL },
     { "sinusoidal, theta 1e9", SINUSOIDAL, .theta = 1e9, .d = 64, .halves = true, .offset = -100000 },
+    { "frequencies", .d = 64, .given = 6.1 },
+    { "frequencies, as fast as they may be, backwards", .d = 16, .given = 2048, .negative = true },
+    { "frequencies in steps", .d = 16, .given = 0.3, .step = { 0.37 } },
+    { "yarn in steps", .theta = 1e6, .d = 64, .how = YARN, .factor = 4, .trained = 32768, .step = { 2.5 } },
+    { "axes with steps", .theta = 10000, .d = 64, .axes = 3, .section = { 8, 12, 12 }, .step = { 1, 0.1, 3.3 } },
+    { "sinusoidal, min_timescale", SINUSOIDAL, .theta = 5000, .d = 64, .halves = true, .d_less_2 = true, .minimum = 2.5 },
+    { "sinusoidal, frequencies", SINUSOIDAL, .d = 32, .given = 1000 },
+    { "sinusoidal, periods", SINUSOIDAL, .d = 32, .given = 365.25, .periods = true, .halves = true },
+    { "sinusoidal, short periods", SINUSOIDAL, .d = 8, .given = 0.05, .periods = true },
+    { "sinusoidal, scale", SINUSOIDAL, .theta = 10000, .d = 64, .scale = 0.044 },
+    { "sinusoidal, continuous time", SINUSOIDAL, .theta = 10000, .d = 64, .halves = true, .step = { 1000 } },
+    { "sinusoidal, axes with steps", SINUSOIDAL, .theta = 100, .d = 64, .axes = 2, .section = { 16, 16 },
+      .split = AXIAL, .step = { 0.3, 7 } },
     { "xpos", XPOS, .theta = 10000, .d = 64, .gamma = 0.4, .base = 512 },
     { "xpos, centre", XPOS, .theta = 10000, .d = 64, .gamma = 0.7, .base = 1e9, .centre = 1000000 },
 };
@@ -119,6 +135,31 @@ static void spell_list(char **end, const char *name, const subject *s, bool is_l
     *(*end)++ = ',';
 }
 
+/* Frequency or period n, as it is written. */
+static double listed(const subject *s, int64_t n)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.9g", s->given * pow(s->periods ? 1.3 : 0.7, (double)n));
+    return strtod(text, NULL);
+}
+
+static void spell_given(char **end, const subject *s)
+{
+    int64_t axes = s->axes && s->family == SINUSOIDAL ? s->axes : 1, count = s->d / 2 / axes;
+    if (s->given != 0)
+        *end += sprintf(*end, "%s=", s->periods ? "periods" : "frequencies");
+    for (int64_t n = 0; s->given != 0 && n < count; n++)
+        *end += sprintf(*end, "%s%.17g", n ? "/" : "", listed(s, n));
+    *end += sprintf(*end, "%s", s->given != 0 ? "," : "");
+    key_given(end, "min_timescale", s->minimum);
+    key_given(end, "scale", s->scale);
+    if (s->step[0] != 0)
+        *end += sprintf(*end, "steps=");
+    for (int64_t a = 0; s->step[a] != 0; a++)
+        *end += sprintf(*end, "%s%.17g", a ? "/" : "", s->step[a]);
+    *end += sprintf(*end, "%s", s->step[0] != 0 ? "," : "");
+}
+
 static void spell_axes(char **end, const subject *s)
 {
     static const char *const splits[] = { "chunked", "interleaved", "axial", "oddeven", "alternate" };
@@ -138,7 +179,8 @@ static void spell(char *out, const subject *s)
     static const char *const scalings[] = { "none", "linear", "dynamic", "ntk", "yarn", "longrope", "llama3",
                                             "proportional" };
     char *end = out + sprintf(out, "%s", families[s->family]);
-    key(&end, "theta", s->theta);
+    key_given(&end, "theta", s->theta);
+    spell_given(&end, s);
     if (s->d_less_2)
         word(&end, "denominator", "d-2");
     if (s->negative)
@@ -240,7 +282,12 @@ static real llama3(real f, const subject *s)
 /* Radians per position: theta^(-2i/d), scaled. n is the pair, i its place in a spectrum of d elements. */
 static real frequency(const subject *s, int64_t n, int64_t i, int64_t d)
 {
-    real f = power(base_of(s, (double)d), quo(number(-2 * (double)i), number((double)(s->d_less_2 ? d - 2 : d))));
+    real exponent = quo(number(-2 * (double)i), number((double)(s->d_less_2 ? d - 2 : d)));
+    if (s->given != 0)
+        return s->periods ? quo(two_pi(), number(listed(s, i))) : number(listed(s, i));
+    if (s->minimum != 0)
+        return mul(number(s->minimum), power(quo(number(s->theta), number(s->minimum)), exponent));
+    real f = power(base_of(s, (double)d), exponent);
     switch (s->how) {
     case LINEAR: return quo(f, number(s->factor));
     case YARN: return yarn(f, s, (double)i, (double)d);
@@ -288,6 +335,8 @@ static void prepare(const subject *s)
         place *p = &places[n];
         place_of(p, s, n);
         real f = frequency(s, n, p->index, p->width);
+        if (s->step[0] != 0)
+            f = mul(f, number(s->step[1] != 0 ? s->step[p->axis] : s->step[0]));
         if (s->extent[0]) { /* DINOv3: 2 pi c f with c = 2 (t + 1/2)/N - 1 */
             set(p->turns, quo(f, number((double)s->extent[p->axis])));
             p->multiplier = 2;
@@ -306,7 +355,7 @@ static real yarn_gain(double factor, double m)
 /* What multiplies cos and sin of pair n of a query at t. */
 static real magnitude(const subject *s, int64_t n, double t)
 {
-    real m = number(s->magnitude != 0 ? s->magnitude : 1);
+    real m = number(s->magnitude != 0 ? s->magnitude : s->scale != 0 ? s->scale : 1);
     if (s->how == YARN && s->magnitude == 0)
         m = yarn_gain(s->factor, s->mscale != 0 ? s->mscale : 1);
     if (s->how == YARN && s->magnitude == 0 && s->mscale_all != 0)
@@ -616,7 +665,7 @@ static const double limits[] = { 2, 5, 200 };
 
 static int kind_of(const subject *s)
 {
-    bool sized = s->magnitude != 0 || s->temperature != 0 || s->how == YARN || s->how == LONGROPE;
+    bool sized = s->magnitude != 0 || s->scale != 0 || s->temperature != 0 || s->how == YARN || s->how == LONGROPE;
     return s->family == XPOS ? DECAY : sized ? SIZED : TURN;
 }
 
@@ -829,6 +878,6 @@ TEST(position_zero_is_exact)
         pe_encoding *e = make(s);
         tables(e, s, at, PE_F64, c, sn);
         for (int64_t n = 0; n < s->d / 2; n++)
-            assert_true(c[n] == 1 && sn[n] == 0);
+            assert_true(c[n] == (s->scale != 0 ? s->scale : 1) && sn[n] == 0);
     }
 }

@@ -499,7 +499,7 @@ TEST(what_cannot_be_walked_says_why)
         pe_status status;
         const char *words;
     } cases[] = { { "rope", 5, 7, 1, 0, PE_ERR_SHAPE, "even" },
-                  { "sinusoidal", 5, 7, 1, 0, PE_ERR_SHAPE, "7" },
+                  { "sinusoidal:axes=2", 5, 7, 1, 0, PE_ERR_SHAPE, "7" },
                   { "rop", 5, 8, 1, 0, PE_ERR_SPEC, "rope" },
                   { "learned", 600, 8, 1, 0, PE_ERR_POSITION, "512" },
                   { "learned", -3, 8, 1, 0, PE_ERR_POSITION, "row" },

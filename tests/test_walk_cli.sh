@@ -86,7 +86,8 @@ expect 2 "needs SPEC"
 expect 2 "did you mean 'rope'?" rop
 expect 2 "--dim is 65; needs 1 to 64" rope --dim 65
 expect 2 "even" rope --dim 7
-expect 2 "needs a multiple of 2" sinusoidal --dim 7
+expect 2 "needs a multiple of axes, 2" sinusoidal:axes=2 --dim 7
+expect 0 "p_5[6] = sin(5 · 10000^(-6/7))" sinusoidal --pos 5 --dim 7
 expect 2 "--pos is x; needs a whole number" rope --pos x
 expect 2 "--pos is 1//2" rope --pos 1//2
 expect 2 "--pos is 1/2/3/4/5/6/7/8/9" rope --pos 1/2/3/4/5/6/7/8/9

@@ -102,8 +102,10 @@ static const pe_key keys[ROPE_KEYS] = {
                NULL, false },
     [PRECISION] = { "precision", PE_KEY_CHOICE, "exact", 0, 0, "exact|hf|ggml", NULL,
                     "how angles are computed: exactly, or as transformers (hf) or ggml do in float32", NULL, false },
-    [FREQUENCIES] = { "frequencies", PE_KEY_LIST, "", 0, 0x1p10, NULL, "scaling=none",
+    [FREQUENCIES] = { "frequencies", PE_KEY_LIST, "", 0, FREQUENCY_MAX, NULL, "scaling=none",
                       "angle in radians per position, for each pair; replaces theta", "inv_freq|freqs", false },
+    [STEPS] = { "steps", PE_KEY_LIST, "", 0x1p-20, 0x1p20, NULL, "precision=exact",
+                "what coordinates are multiplied by: one number, or one per axis: 1/0.5/0.5", NULL, false },
     [LEARNED] = { "learned", PE_KEY_CHOICE, "no", 0, 0, "no|shared|heads", "precision=exact",
                   "train the frequencies, starting from these: one set, or one per key head (GRAPE-M, RoPE-Mixed)",
                   NULL, false },
@@ -141,6 +143,8 @@ static const char *const examples[] = {
     "rope:precision=ggml",
     "rope:scaling=yarn,factor=4,trained=2048,precision=hf",
     "rope:scaling=yarn,factor=4,trained=2048,precision=ggml",
+    "rope:dims=8,frequencies=1/0.3/0.05/0.001",
+    "rope:axes=2,split=axial,steps=1/0.25",
     "rope:learned=heads",
     "rope:learned=shared,axes=2",
     "rope:theta=10,pairs=adjacent,axes=2,split=axial,learned=heads,start=mixed",
@@ -363,6 +367,28 @@ static pe_status check_list(const part *p, pe_error *err)
     return PE_OK;
 }
 
+static pe_status check_steps(part *p, pe_error *err)
+{
+    value *v = &p->value[STEPS];
+    bool ones = true;
+    if (v->given && v->count > 1 && v->count != p->axes)
+        return part_fail(p, err, STEPS, "needs one number, or one per axis");
+    if (v->given && num(p, COORDS) != 0)
+        return part_fail(p, err, STEPS, "goes without coords");
+    for (int64_t a = 0; v->given && a < p->axes; a++)
+        ones = ones && rope_step(p, a) == 1;
+    v->given = v->given && !ones; /* one canonical form */
+    return PE_OK;
+}
+
+/* Angles are exact up to here (kernels/turn.h). */
+static pe_status check_frequency(const pair *f, int64_t n, pe_error *err)
+{
+    if (fabs(f->frequency.part[0]) <= FREQUENCY_MAX / 6.28)
+        return PE_OK;
+    return pe_fail(err, PE_ERR_SPEC, "rope: pair %" PRId64 " rotates by more than 2^11 radians per position", n);
+}
+
 /* Every pair rotates by every axis, from the frequency that the spec gives it on its own. */
 static pe_status learn(part *p, pe_error *err)
 {
@@ -406,6 +432,7 @@ static pe_status init(part *p, pe_error *err)
     TRY(settle_dims(p, &first, err));
     TRY(check_axes(p, err));
     TRY(check_list(p, err));
+    TRY(check_steps(p, err));
     TRY(rope_check_scaling(p, err));
     if (num(p, TEMPERATURE) == 0 && (p->value[FLOOR].given || p->value[SHIFT].given))
         return part_fail(p, err, p->value[FLOOR].given ? FLOOR : SHIFT, "has a meaning only with temperature above 0");
@@ -426,6 +453,7 @@ static pe_status init(part *p, pe_error *err)
         if (num(p, COORDS) != 0)
             TRY(normalise(p, &r->pair[n], err));
         rope_frequency(p, r, n, s);
+        TRY(check_frequency(&r->pair[n], n, err));
     }
     p->scale_factor = num(p, SOFTMAX);
     p->magnitude = r->magnitude;

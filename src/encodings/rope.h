@@ -42,6 +42,7 @@ enum {
     TURN,
     PRECISION,
     FREQUENCIES,
+    STEPS,
     LEARNED,
     START,
     ROPE_KEYS
@@ -90,6 +91,7 @@ double rope_magnitude(const part *p);
 bool rope_is_long(const part *p);         /* the sequence exceeds the trained length */
 bool rope_rotates(const part *p, slot s); /* proportional: this pair rotates at all */
 int64_t rope_denominator(const part *p, slot s);
+double rope_step(const part *p, int64_t axis); /* what a coordinate is multiplied by */
 void rope_frequency(const part *p, rope *r, int64_t n, slot s); /* fills pair n's frequency */
 
 /* theta with what NTK multiplies it by; ratio: scaled over plain frequency. */

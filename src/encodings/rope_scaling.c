@@ -197,6 +197,12 @@ static wide next_power(const part *p, rope_run *run, slot s)
     return run->power;
 }
 
+double rope_step(const part *p, int64_t axis)
+{
+    const value *v = &p->value[STEPS];
+    return v->given ? v->list[v->count > 1 ? axis : 0] : 1;
+}
+
 void rope_frequency(const part *p, rope *r, int64_t n, slot s)
 {
     wide plain = next_power(p, &r->run, s), f = scaled(p, &r->run, plain, n, s), theta = r->run.theta;
@@ -209,5 +215,7 @@ void rope_frequency(const part *p, rope *r, int64_t n, slot s)
         f = wide_div(f, wide_from(p->value[EXTENT].list[s.axis]));
     else
         f = wide_div(p->value[FREQUENCIES].given ? wide_from(p->value[FREQUENCIES].list[n]) : f, wide_two_pi());
+    if (p->value[STEPS].given)
+        f = wide_mul(f, wide_from(rope_step(p, s.axis)));
     r->pair[n].frequency = wide_scale(f, sign);
 }

@@ -101,6 +101,10 @@ static void tell_mixed(const part *p, int64_t n, slot s, const char *open, tell 
 static void tell_divided(const part *p, int64_t n, slot s, const char *open, tell *out)
 {
     scaling how = (scaling)whole(p, SCALING);
+    if (p->value[FREQUENCIES].given) {
+        tell_say(out, "%s%s", open, tell_number(p->value[FREQUENCIES].list[n]).text);
+        return;
+    }
     double theta = tell_theta(p, s.width, out);
     bool by_factor = how == LINEAR || (how == PROPORTIONAL && p->value[FACTOR].given);
     int key = rope_is_long(p) ? LONG : SHORT;
@@ -167,7 +171,8 @@ void rope_tell_pair(const part *p, const int64_t *at, int64_t n, tell *out)
     scaling how = (scaling)whole(p, SCALING);
     bool negative = num(p, SIGN) != 0, cells = num(p, COORDS) != 0;
     bool sum = how == YARN || how == LLAMA3;
-    const char *open = negative ? "-(" : cells && sum ? "(" : "";
+    double by = rope_step(p, s.axis);
+    const char *open = negative ? "-(" : (cells || by != 1) && sum ? "(" : "";
     tell_magnitude(p, at, out);
     if (sum)
         tell_mixed(p, n, s, open, out);
@@ -176,4 +181,6 @@ void rope_tell_pair(const part *p, const int64_t *at, int64_t n, tell *out)
     tell_say(out, "%s", *open ? ")" : "");
     if (cells) /* the centre of cell t is (2t + 1 - N)/N, and a whole turn is 2 pi */
         tell_say(out, " · 2 · 2π / %s", tell_number(p->value[EXTENT].list[s.axis]).text);
+    if (by != 1)
+        tell_say(out, " · %s", tell_number(by).text);
 }

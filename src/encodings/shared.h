@@ -8,6 +8,8 @@
 #include "kernels/code.h"
 #include "kernels/turn.h"
 
+#define FREQUENCY_MAX 0x1p11 /* radians per position */
+
 /* Every embed row ends its keys with these two, in this order. */
 #define EMBED_KEYS                                                                                                     \
     { "join", PE_KEY_CHOICE, "add", 0, 0, "add|concat", NULL, "add the code to the embedding, or concatenate it", NULL, false },  \

@@ -8,7 +8,7 @@
 #include "kernels/wide.h"
 
 /* cos and sin of n f turns, each within 2^-51 of itself (2^-1070 where that is less), for n up to 2^37, whole or not,
- * and any f below one turn. */
+ * and any f up to 2^9 turns. */
 void turn_cos_sin(double n, wide f, double *c, double *s);
 
 /* 1 / (2 pi): turns per radian. */

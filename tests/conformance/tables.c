@@ -48,9 +48,55 @@ pe_status sinusoid_compare(golden *c, const char *field, const char *spec, int64
         if (r < offset && is_padding(&t, r))
             continue;
         double angle = frequency[d] * (double)(at[r] + offset);
+        if (strstr(spec, "min_timescale") && frequency[d] > 0) /* exp of a float32: off by |ln f| 2^-24 of itself */
+            angle *= 1 + fabs(log(frequency[d])) / 4;
         golden_compare(c, own[n], (double)t.real[n], TOL_ANGLE * (1 + fabs(angle)), "%s[%" PRId64 "][%" PRId64 "]",
                        field, r, d);
     }
+    return PE_OK;
+}
+
+/* Time steps of diffusion: fractions, whose angle is `top` times them at most. */
+static pe_status times_compare(golden *c, const char *spec, double top)
+{
+    golden_tensor t, times;
+    TRY(golden_real(c, "table", &t));
+    TRY(golden_real(c, "times", &times));
+    TRY(golden_fits(c, "table", &t, 2, -1, -1, 0));
+    int64_t rows = t.shape[0], width = t.shape[1];
+    TRY(golden_fits(c, "times", &times, 1, rows, 0, 0));
+    pe_encoding *e = golden_encoding(c, spec, (pe_shape){ .heads = 1, .head_dim = 2, .model_dim = width });
+    double *own = e ? golden_alloc(c, rows * (width + 1), sizeof *own) : NULL, *at = own ? own + rows * width : NULL;
+    if (!at)
+        return c->err.status;
+    for (int64_t r = 0; r < rows; r++)
+        at[r] = (double)times.real[r];
+    TRY(pe_embed(e, pe_view_of(own, PE_F64, 1, rows, 1, width), (pe_view){ 0 }, pe_positions_of(at, PE_F64, 1, rows, 1),
+                 NULL, &c->err));
+    for (int64_t n = 0; n < rows * width; n++)
+        golden_compare(c, own[n], (double)t.real[n], TOL_ANGLE * (1 + top * fabs(at[n / width])),
+                       "table[%" PRId64 "][%" PRId64 "]", n / width, n % width);
+    return PE_OK;
+}
+
+/* Periods from min_period to max_period, as many as half the width, in equal ratios. */
+static pe_status put_periods(golden *c, spec_text *spec, double *top)
+{
+    double least = NAN, most = NAN;
+    int64_t d = 0;
+    char text[2048] = "";
+    TRY(io_json_real(&least, &c->meta, "min_period", IO_OPTIONAL, &c->err));
+    TRY(io_json_real(&most, &c->meta, "max_period", IO_OPTIONAL, &c->err));
+    if (isnan(least) || isnan(most))
+        return PE_OK;
+    TRY(golden_size(c, "d", IO_REQUIRED, &d));
+    if (d < 4 || d > 128)
+        return golden_fail(c, "d is %" PRId64 "; needs 4 to 128", d);
+    for (int64_t i = 0; i < d / 2; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%.17g", i ? "/" : "",
+                 least * pow(most / least, (double)i / (double)(d / 2 - 1)));
+    spec_word(spec, "periods", text);
+    *top = 6.283185307179586 / least;
     return PE_OK;
 }
 
@@ -69,7 +115,7 @@ static pe_status offset_of(golden *c, int64_t *out)
 pe_status run_sinusoidal(golden *c)
 {
     const char *layout = NULL;
-    double theta = NAN;
+    double theta = NAN, least = NAN, steps = NAN, top = 0;
     int64_t first = 0, step = 1, past = 0, offset = 0;
     spec_text *spec = golden_alloc(c, 1, sizeof *spec);
     if (!spec)
@@ -85,6 +131,13 @@ pe_status run_sinusoidal(golden *c)
     spec_word(spec, "order", !strncmp(layout, "cos", 3) ? "cos-sin" : "sin-cos");
     if (golden_note_says(c, "i/(d/2-1)"))
         spec_word(spec, "denominator", "d-2");
+    TRY(io_json_real(&least, &c->meta, "min_timescale", IO_OPTIONAL, &c->err));
+    spec_number(spec, "min_timescale", least);
+    TRY(io_json_real(&steps, &c->meta, "steps", IO_OPTIONAL, &c->err));
+    spec_number(spec, "steps", steps);
+    TRY(put_periods(c, spec, &top));
+    if (golden_has(c, "times"))
+        return times_compare(c, spec->text, top > 0 ? top : steps);
     if (golden_kind(&c->meta, "klen")) { /* klen, klen - 1, ... 1 - qlen */
         TRY(golden_size(c, "klen", IO_REQUIRED, &first));
         TRY(golden_size(c, "qlen", IO_REQUIRED, &past));

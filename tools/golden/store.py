@@ -52,6 +52,11 @@ class Inputs:
             return self.stored[field].clone()
         return torch.randn(*shape, generator=self.random) * scale
 
+    def uniform(self, field, *shape):
+        if field in self.stored:
+            return self.stored[field].clone()
+        return torch.rand(*shape, generator=self.random)
+
     def whole(self, field, high, *shape):
         if field in self.stored:
             return self.stored[field].clone()

@@ -230,6 +230,11 @@ def rope_layouts(stored):
 def sinusoidal(stored):
     from transformers.models.m2m_100.modeling_m2m_100 import M2M100SinusoidalPositionalEmbedding
     from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
+    from transformers.models.pi0.configuration_pi0 import PI0Config
+    from transformers.models.pi0.modeling_pi0 import PI0TimestepEmbeddings
+    from transformers.models.qwen2_5_omni.modeling_qwen2_5_omni import SinusPositionEmbedding
+    from transformers.models.timesfm.configuration_timesfm import TimesFmConfig
+    from transformers.models.timesfm.modeling_timesfm import TimesFmPositionalEmbedding
     from transformers.models.whisper.modeling_whisper import sinusoids
     from transformers.models.xlm.modeling_xlm import create_sinusoidal_embeddings
     from transformers.models.xlnet.configuration_xlnet import XLNetConfig
@@ -243,6 +248,24 @@ def sinusoidal(stored):
     yield "halves_whisper", halves | {"note": exponent}, {"table": sinusoids(300, 64)}
     fairseq = M2M100SinusoidalPositionalEmbedding.get_embedding(302, 64)
     yield "halves_fairseq", halves | {"note": exponent + "; first rows are an offset of 2"}, {"table": fairseq}
+    odd = M2M100SinusoidalPositionalEmbedding.get_embedding(302, 63)
+    yield "halves_odd", halves | {"d": 63, "note": exponent + "; first rows are an offset of 2"}, {"table": odd}
+    timescales = {"theta": 5000.0, "min_timescale": 2.0, "note": exponent}
+    timesfm = TimesFmPositionalEmbedding(TimesFmConfig(hidden_size=64, min_timescale=2, max_timescale=5000))
+    yield "halves_timesfm", halves | timescales, {"table": timesfm(300)[0]}
+    case = "times_omni"
+    times = Inputs(case, stored.get(case)).uniform("times", 300)
+    yield case, halves | {"steps": 1000.0, "note": exponent}, {
+        "times": times, "table": SinusPositionEmbedding(64)(times, scale=1000)
+    }  # fmt: skip
+    case = "times_pi0"
+    times = Inputs(case, stored.get(case)).uniform("times", 300)
+    pi0 = PI0Config()
+    pi0.dit_config.hidden_size = 64
+    meta = {"min_period": pi0.min_period, "max_period": pi0.max_period}
+    yield case, {k: v for k, v in halves.items() if k != "theta"} | meta, {
+        "times": times, "table": PI0TimestepEmbeddings(pi0)(times)
+    }  # fmt: skip
     xlnet = XLNetModel(XLNetConfig(vocab_size=8, d_model=64, n_layer=1, n_head=4, d_inner=8))
     meta = {"layout": "sin half then cos half over positions klen..-qlen", "qlen": 20, "klen": 33, "d": 64}
     yield "xl_relative", meta, {"table": xlnet.relative_positional_encoding(20, 33)[:, 0]}

@@ -110,6 +110,12 @@ export const registryZh: Readonly<Record<string, string>> = {
   "see temperature (Llama 4: 1, Ministral 3: 0)": "见 temperature（Llama 4：1，Ministral 3：0）",
   "which vectors are rotated; o: the output is rotated back and its magnitude undone (DeepSeek-V4, with magnitude=1)":
     "旋转哪些向量；o：输出再反向转回，并抵消幅度（DeepSeek-V4，magnitude=1）",
+  "m: the first frequency; the others are m (theta/m)^(-2i/d) (tensor2tensor, flax, TimesFM)": "m：第一个频率；其余为 m (theta/m)^(-2i/d)（tensor2tensor、flax、TimesFM）",
+  "radians per position, for each sine and cosine of a coordinate; replaces theta": "一个坐标的每对正弦和余弦每走一个位置的弧度；给出后代替 theta",
+  "positions per turn, for each sine and cosine of a coordinate; replaces theta": "一个坐标的每对正弦和余弦转一整圈所需的位置数；给出后代替 theta",
+  "what coordinates are multiplied by: one number, or one per axis (diffusers: scale)": "坐标所乘的数：一个数，或每个轴一个（diffusers：scale）",
+  "s: factor on the code (x-transformers: d^-0.5)": "s：编码所乘的系数（x-transformers：d^-0.5）",
+  "what coordinates are multiplied by: one number, or one per axis: 1/0.5/0.5": "坐标所乘的数：一个数，或每个轴一个：1/0.5/0.5",
   "angle in radians per position, for each pair; replaces theta": "每一对分量每走一个位置转过的弧度；给出后代替 theta",
   "train the frequencies, starting from these: one set, or one per key head (GRAPE-M, RoPE-Mixed)":
     "频率可训练，以此为初值：所有头共用一组，或每个键头各一组（GRAPE-M、RoPE-Mixed）",
