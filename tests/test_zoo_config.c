@@ -616,6 +616,8 @@ static const struct {
     { "{'model_type':'glm4v_vision','depth':2,'image_size':336,'patch_size':14}", { 0 }, NULL, ZOO_WARNING,
       "it also adds a learned table of 576 rows" },
     { "{'model_type':'gemma4_text'}", { 0 }, NULL, ZOO_FACT, "their scale is 1" },
+    { "{'model_type':'gpt_oss'}", { 0 }, NULL, ZOO_FACT, "heads of all layers have a trained sink" },
+    { "{'model_type':'mimo_v2_flash'}", { 0 }, NULL, ZOO_FACT, "heads of layers with a window have a trained sink" },
     /* lenient guesses and says so */
     { UNKNOWN "'rope_wobble':3}", { .lenient = true }, "unknown 4/4x16 0/0: 2x rope", ZOO_GUESS,
       "model_type hypothetical is unknown|a key rope_wobble|no key gives the base" },

@@ -63,6 +63,7 @@ static const struct {
     { "local_rotary_fraction", A_NUMBER }, /* that of sliding layers */
     { "rotary_dims", A_NUMBER },           /* elements of a head that rotate; default of rotary_dims_key */
     { "pairs", A_WORD },                   /* adjacent or adjacent-half */
+    { "sinks", A_WORD },                   /* heads have trained sinks: in all layers, or in windowed ones */
     { "unit_scale", A_FLAG },              /* scores are not divided by the square root of the head dimension */
     { "softmax_mscale", A_FLAG },          /* softmax scale times g(factor, mscale_all_dim)^2 */
     { "yarn_magnitude", A_NUMBER },        /* attention_factor of yarn, where one dict is for all layers and lacks it */

@@ -57,7 +57,7 @@ const zoo_row zoo_rows_rope[] = {
       "pairs=adjacent-half softmax_mscale" },
     { "deepseek_v4", "rope", "hidden=4096 heads=64/1 head_dim=512 rope_dim=64 layers=43 length=1M theta=1.6e5 "
       "local_theta=1e4 pairs=adjacent window=128 pattern=HH>HC theta_key=compress_rope_theta "
-      "local_theta_key=rope_theta labels=main|compress yarn_magnitude=1 spec=turn=qkvo" },
+      "local_theta_key=rope_theta labels=main|compress yarn_magnitude=1 sinks=all spec=turn=qkvo" },
     { "dia_decoder", "rope", "folder=dia hidden=2048 heads=16/4 layers=18 length=3k theta=1e4 unit_scale" },
     { "dia_encoder", "rope", "folder=dia hidden=1024 heads=16/16 head_dim=128 layers=12 length=1k theta=1e4 "
       "unit_scale" },
@@ -92,7 +92,7 @@ const zoo_row zoo_rows_rope[] = {
     { "falcon_h1", "rope", "hidden=4096 heads=32/8 layers=32 length=8k theta=1e4" },
     { "flex_olmo", "rope", "hidden=4096 heads=32/32 layers=32 length=4k theta=5e5" },
     { "flint", "rope", "hidden=2048 heads=32/4 head_dim=128 layers=49 length=256k theta=1e4 window=513 "
-      "norope=full_attention pattern=ffsssfsssfsssfsssfsssfsssfsssfsssfsssfsssfsssfssf" },
+      "norope=full_attention pattern=ffsssfsssfsssfsssfsssfsssfsssfsssfsssfsssfsssfssf sinks=all" },
     { "fuyu", "rope", "hidden=4096 heads=64 layers=36 length=16k theta=25000 rotary_fraction=0.5" },
     { "gemma", "rope", "hidden=3072 heads=16/16 head_dim=256 layers=28 length=8k theta=1e4" },
     { "gemma2", "rope", "hidden=2304 heads=8/4 head_dim=256 layers=26 length=8k theta=1e4 window=4k pattern=sf" },
@@ -136,14 +136,15 @@ const zoo_row zoo_rows_rope[] = {
     { "gpt_neox", "rope", "hidden=6144 heads=64 layers=44 length=2k theta=1e4 rotary_fraction=0.25" },
     { "gpt_neox_japanese", "rope", "hidden=2560 heads=32 layers=32 length=2k theta=1e4 rotary_fraction=1" },
     { "gpt_oss", "rope", "hidden=2880 heads=64/8 head_dim=64 layers=36 length=128k theta=1.5e5 window=128 "
-      "pattern=sf rope_parameters={rope_type:yarn,rope_theta:150000,factor:32,beta_fast:32,beta_slow:1,"
+      "pattern=sf sinks=all rope_parameters={rope_type:yarn,rope_theta:150000,factor:32,beta_fast:32,beta_slow:1,"
       "original_max_position_embeddings:4096,truncate:false}" },
     { "gradium_phonon_tts", "rope", "hidden=768 heads=12/12 layers=6 length=8k theta=1e4" },
     { "granite", "rope", "hidden=4096 heads=32/32 layers=32 length=2k theta=1e4" },
     { "granite4_vision_text", "rope", "folder=granite4_vision hidden=4096 heads=32/32 layers=32 length=2k theta=1e4" },
-    { "granite_swa", "rope", "hidden=2560 heads=20/4 layers=24 length=8k theta=1e4 window=128 pattern=fsss" },
+    { "granite_swa", "rope", "hidden=2560 heads=20/4 layers=24 length=8k theta=1e4 window=128 pattern=fsss sinks=all" },
     { "granitemoe", "rope", "hidden=4096 heads=32/32 layers=32 length=2k theta=1e4" },
-    { "granitemoe_swa", "rope", "hidden=4096 heads=32/32 layers=32 length=2k theta=1e4 window=128 pattern=fsss" },
+    { "granitemoe_swa", "rope", "hidden=4096 heads=32/32 layers=32 length=2k theta=1e4 window=128 pattern=fsss "
+      "sinks=all" },
     { "granitemoehybrid", "rope", "hidden=4096 heads=32/32 layers=32 length=2k theta=1e4 pattern=l "
       "only_if=position_embedding_type=rope" },
     { "granitemoeshared", "rope", "hidden=4096 heads=32/32 layers=32 length=2k theta=1e4" },
@@ -157,7 +158,7 @@ const zoo_row zoo_rows_rope[] = {
     { "hunyuan_vl_text", "rope", "folder=hunyuan_vl hidden=4096 heads=32/32 layers=32 length=2k theta=1e4 sections=" },
     { "hy_v3", "rope", "hidden=4096 heads=64/8 head_dim=128 layers=80 length=128k theta=11158840" },
     { "hy_v4", "rope", "hidden=2816 heads=32/32 rope_dim=64 nope_dim=192 layers=34 length=256k theta=1e4 "
-      "softmax_mscale" },
+      "softmax_mscale sinks=all" },
     { "hyperclovax", "rope", "hidden=4096 heads=32/32 layers=32 length=2k theta=1e4" },
     { "idefics", "rope", "hidden=4096 heads=32 layers=32 length=2k theta=1e4" },
     { "jais2", "rope", "hidden=3328 heads=26/26 layers=32 length=8k theta=1e4" },
@@ -185,7 +186,7 @@ const zoo_row zoo_rows_rope[] = {
     { "mimi_encoder", "rope", "folder=mimi hidden=512 heads=8/8 layers=8 length=8000 theta=1e4 window=250" },
     { "mimo_v2_flash", "rope", "hidden=4096 heads=64/4 head_dim=192 layers=48 length=128k theta=5e6 local_theta=1e4 "
       "rotary_fraction=0.334 window=129 window_before_key=sliding_window_size pattern=f>sssssf "
-      "local_theta_key=swa_rope_theta" },
+      "local_theta_key=swa_rope_theta sinks=windowed" },
     { "minicpm3", "rope", "hidden=2560 heads=40/40 rope_dim=32 nope_dim=64 layers=62 length=32k theta=1e4 "
       "softmax_mscale" },
     { "minimax", "rope", "hidden=4096 heads=32/8 layers=32 length=128k theta=1e6 pattern=fl" },
@@ -236,7 +237,7 @@ const zoo_row zoo_rows_rope[] = {
     { "olmo_hybrid", "rope", "hidden=3840 heads=30/30 layers=32 length=64k theta=1e4 pattern=lllf" },
     { "olmoe", "rope", "hidden=2048 heads=16/16 layers=16 length=4k theta=1e4" },
     { "openai_privacy_filter", "rope", "hidden=640 heads=14/2 head_dim=64 layers=8 length=128k theta=1.5e5 "
-      "pairs=adjacent window=128 rope_parameters={rope_type:yarn,rope_theta:150000,factor:32,beta_fast:32,"
+      "pairs=adjacent window=128 sinks=all rope_parameters={rope_type:yarn,rope_theta:150000,factor:32,beta_fast:32,"
       "beta_slow:1,original_max_position_embeddings:4096,truncate:false}" },
     { "paddleocr_vl_text", "rope", "folder=paddleocr_vl hidden=1024 heads=16/2 head_dim=128 layers=18 length=128k "
       "theta=5e5 sections=16/24/24" },

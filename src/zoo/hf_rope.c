@@ -459,6 +459,12 @@ pe_status hf_rope(hf_part *h)
     io_node all;
     bool on;
     TRY(hf_measure(h));
+    const char *sinks = zoo_fact_word(h->fact, "sinks");
+    if (sinks)
+        TRY(zoo_note_add(h->b, ZOO_FACT, "", h->source,
+                         "heads of %s have a trained sink, a logit of the softmax that belongs to no key, which the "
+                         "spec does not say",
+                         strcmp(sinks, "all") ? "layers with a window" : "all layers"));
     if (zoo_fact_word(h->fact, "unit_scale"))
         TRY(zoo_note_add(h->b, ZOO_FACT, "", h->source,
                          "its scores are not divided by the square root of the head dimension: their scale is 1, "
