@@ -660,6 +660,16 @@ PE_API pe_status pe_positions_grid(int64_t *at, int64_t t, int64_t h, int64_t w,
 #define PE_CLAIM_ENDLESS 512u    /* every position up to PE_POSITION_MAX has a code                          */
 #define PE_CLAIM_LEARNED 1024u   /* has parameters to train                                                  */
 
+/* What an encoding does with a position.                                                                              */
+typedef enum pe_idea {
+    PE_IDEA_NONE = 0, /* nothing                                                                              */
+    PE_IDEA_ABSOLUTE, /* a code of the position is added to the embedding                                     */
+    PE_IDEA_ROTATION, /* queries and keys are rotated                                                         */
+    PE_IDEA_BIAS,     /* a number by distance is added to the score                                           */
+    PE_IDEA_CONTENT,  /* queries or keys meet vectors by distance                                             */
+    PE_IDEA_DATA      /* the distance, or what it does, depends on the tokens between                         */
+} pe_idea;
+
 typedef enum pe_key_kind { PE_KEY_INT = 0, PE_KEY_REAL, PE_KEY_CHOICE, PE_KEY_LIST } pe_key_kind;
 
 typedef struct pe_key {
@@ -694,6 +704,7 @@ typedef struct pe_info {
     const char *key_factor;  /* the sequence length divided by the trained length; "factor|alpha": the valid one */
     const char *trained_as;  /* the encoding whose trained parameters it uses; NULL: its own                 */
     const char *key_work;    /* the number of steps per score: terms of a sum, width of a network; NULL: few */
+    pe_idea idea;
 } pe_info;
 
 /* Formulas as text: how a number of an encoding is computed, "sin(5 · 10000^(-2/8)) = sin(5 · 0.1)".                */
@@ -731,6 +742,8 @@ PE_API const pe_info *pe_info_at(int index); /* NULL past the end */
 PE_API const pe_key *pe_info_key(const pe_info *info, int index); /* NULL past the end */
 PE_API unsigned pe_encoding_hooks(const pe_encoding *e);
 PE_API unsigned pe_encoding_claims(const pe_encoding *e); /* of a combination: those that all its parts keep */
+PE_API const char *pe_idea_name(pe_idea idea);     /* "rotation"; NULL past the end */
+PE_API const char *pe_idea_advice(pe_idea idea);   /* when to choose it, one sentence; NULL past the end */
 PE_API const char *pe_claim_name(unsigned claim);  /* "unique"; NULL if not one claim bit */
 PE_API const char *pe_hook_name(unsigned hook);    /* "embed"; NULL if not one hook bit   */
 PE_API const char *pe_status_name(pe_status s);    /* "PE_ERR_SHAPE" */

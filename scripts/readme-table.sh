@@ -39,7 +39,7 @@ put() { # put FILE: the table between the file's markers
   fi
 }
 
-"$posenc" list --as md | grep '^|' >"$table"
+"$posenc" list --as md | sed -n '/^## /,$p' | sed '/^posenc list NAME/d' >"$table"
 put docs/encodings.md
 if command -v node >/dev/null; then
   "$posenc" list --json | node web/registry-zh.mjs >"$table"

@@ -121,6 +121,10 @@ TEST(enumerators_keep_their_numbers)
     assert_int_equal(PE_KEY, 1);
     assert_int_equal(PE_VALUE, 2);
     assert_int_equal(PE_OUTPUT, 3);
+    static const int ideas[] = { PE_IDEA_NONE, PE_IDEA_ABSOLUTE, PE_IDEA_ROTATION, PE_IDEA_BIAS, PE_IDEA_CONTENT,
+                                 PE_IDEA_DATA };
+    for (int i = 0; i < COUNT(ideas); i++)
+        assert_int_equal(ideas[i], i);
     assert_int_equal(PE_ALIGN_END, 0);
     assert_int_equal(PE_ALIGN_START, 1);
     assert_int_equal(PE_ALIGN_POSITION, 2);

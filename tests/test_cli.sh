@@ -212,13 +212,13 @@ fi
 
 # ---- list
 posenc list --json >list.json
-names=$(sed -n 's/^      "name": "\(.*\)",$/\1/p' list.json)
+names=$(sed -n '/^  "ideas"/q; s/^      "name": "\(.*\)",$/\1/p' list.json)
 check "list has rows" test "$(wc -w <<<"$names")" -ge 20
 posenc list >list.txt
 check "list: within 100 columns" test -z "$(awk 'length > 100' list.txt)"
 check "list: no escape codes" test -z "$(grep -l $'\033' list.txt)"
 for name in $names; do
-  check "list shows $name" grep -q "^$name " list.txt
+  check "list shows $name" grep -q "^  $name " list.txt
   check "list $name begins with its name" test "$(posenc list "$name" | awk 'NR == 1 { print $1, $2 }')" = "name $name"
   check "list $name: within 100 columns" test -z "$(posenc list "$name" | sed '/^Examples$/,$d' | awk 'length > 100')"
 done
@@ -226,7 +226,11 @@ check "list --as csv: a line per row" test "$(posenc list --as csv | grep -c '^"
 check "explain --as csv: every value" test "$(posenc explain config.json --as csv | tail -n +2 | wc -l)" -gt 700
 check "a unit is no sentence" grep -q '^"windowed_layers",0,.$' <(posenc extend config.json --to 128k --as csv)
 posenc list --as md >list.md
-check "list --as md: a line per row, a head and what is below it" test "$(grep -c '^| *' list.md)" = $(($(wc -w <<<"$names") + 2))
+check "list --as md: a line per row, a head and what is below it" test "$(grep -c '^| *' list.md)" = $(($(wc -w <<<"$names") + 2 * $(grep -c '^| name ' list.md)))
+for idea in none absolute rotation bias content data-dependent; do
+  check "list has the group $idea" grep -qx "$idea" list.txt
+  check "list says when to choose $idea" grep -qE "^  $idea +(For|Where) " list.txt
+done
 check "list --as md: six cells" test -z "$(awk -F' [|] ' '/^[|] / && NF != 6' list.md)"
 check "list --as md: arXiv links" grep -qF "](https://arxiv.org/abs/2104.09864)" list.md
 expect 2 "no encoding is called falcon; models of that name use: rope, alibi" posenc list falcon

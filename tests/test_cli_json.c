@@ -105,6 +105,31 @@ static void check_tensors(json_t *list, const char *spec)
     pe_encoding_free(e);
 }
 
+/* Rows are in groups, by idea. */
+static json_t *row_named(json_t *rows, const char *name)
+{
+    for (size_t n = 0; n < json_array_size(rows); n++)
+        if (!strcmp(text_of(json_array_get(rows, n), "name"), name))
+            return json_array_get(rows, n);
+    fail_msg("list has no %s", name);
+    return NULL;
+}
+
+TEST(list_groups_by_idea_and_says_when_to_choose_which)
+{
+    json_t *root = run("list --json"), *rows = json_object_get(root, "encodings"), *ideas = json_object_get(root, "ideas");
+    size_t n = 0;
+    for (pe_idea idea = PE_IDEA_NONE; pe_idea_name(idea); idea++) {
+        json_t *j = json_array_get(ideas, (size_t)idea);
+        assert_string_equal(text_of(j, "name"), pe_idea_name(idea));
+        assert_string_equal(text_of(j, "advice"), pe_idea_advice(idea));
+        while (n < json_array_size(rows) && !strcmp(text_of(json_array_get(rows, n), "idea"), pe_idea_name(idea)))
+            n++;
+    }
+    assert_int_equal(n, json_array_size(rows)); /* each idea once, in this order */
+    json_decref(root);
+}
+
 TEST(list_holds_the_whole_registry)
 {
     json_t *root = run("list --json"), *rows = json_object_get(root, "encodings");
@@ -112,8 +137,9 @@ TEST(list_holds_the_whole_registry)
     assert_int_equal(json_array_size(rows), pe_info_count());
     for (int i = 0; i < pe_info_count(); i++) {
         const pe_info *r = pe_info_at(i);
-        json_t *j = json_array_get(rows, (size_t)i), *keys = json_object_get(j, "keys");
+        json_t *j = row_named(rows, r->name), *keys = json_object_get(j, "keys");
         assert_string_equal(text_of(j, "name"), r->name);
+        assert_string_equal(text_of(j, "idea"), pe_idea_name(r->idea));
         assert_string_equal(text_of(j, "summary"), r->summary);
         assert_string_equal(text_of(j, "formula"), r->formula);
         assert_string_equal(text_of(j, "paper"), r->paper);

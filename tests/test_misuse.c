@@ -757,6 +757,8 @@ static void try_names(void)
         assert_true((pe_claim_name(i) != NULL) == (one && i < 1u << CLAIM_COUNT));
         assert_true((pe_hook_name(i) != NULL) == (one && i <= PE_HOOK_VALUE));
     }
+    for (int i = -2; i < 1000; i++)
+        assert_true(!pe_idea_name((pe_idea)i) == !pe_idea_advice((pe_idea)i));
     assert_null(pe_claim_name(~0u));
     assert_null(pe_hook_name(~0u));
     assert_true(*pe_version());
@@ -874,7 +876,7 @@ static const row table[] = {
           "pe_encoding_claims pe_encoding_carries pe_encoding_replaces pe_encoding_hooks_at pe_encoding_gain pe_encoding_kernels pe_encoding_tensor "
           "pe_pool_free pe_plan_free pe_encoding_formulas pe_encoding_inputs pe_plan_lowered", try_getters),
     ALONE("pe_embed_width", try_embed_width),
-    ALONE("pe_claim_name pe_hook_name pe_status_name pe_dtype_size pe_version pe_agrees", try_names),
+    ALONE("pe_claim_name pe_hook_name pe_idea_name pe_idea_advice pe_status_name pe_dtype_size pe_version pe_agrees", try_names),
     ALONE("pe_info_count pe_info_at pe_info_key pe_kernels_name", try_info),
     ALONE("pe_view_of pe_positions_of pe_positions_run", try_views),
 };

@@ -24,6 +24,25 @@ TEST(every_row_of_the_registry_fits)
     }
 }
 
+/* posenc list groups by it: a row that acts somewhere has one, and it is one of those that act there. */
+TEST(every_row_has_an_idea_that_fits_its_hooks)
+{
+    for (int i = 0; i < pe_row_count; i++) {
+        const pe_info *r = &pe_rows[i]->info;
+        bool embeds = r->hooks & PE_HOOK_EMBED, rotates = r->hooks & PE_HOOK_ROTATE;
+        if ((r->idea == PE_IDEA_NONE) != !r->hooks || (r->idea == PE_IDEA_ABSOLUTE) != embeds ||
+            (rotates && r->idea != PE_IDEA_ROTATION && r->idea != PE_IDEA_DATA) ||
+            (!rotates && r->idea == PE_IDEA_ROTATION))
+            fail_msg("%s: .idea is %d (%s), which does not fit its hooks", r->name, (int)r->idea,
+                     pe_idea_name(r->idea) ? pe_idea_name(r->idea) : "none of them");
+    }
+    for (int idea = -1; idea <= PE_IDEA_DATA + 1; idea++) {
+        bool known = idea >= 0 && idea <= PE_IDEA_DATA;
+        assert_true((pe_idea_name((pe_idea)idea) != NULL) == known);
+        assert_true((pe_idea_advice((pe_idea)idea) != NULL) == known);
+    }
+}
+
 TEST(a_row_with_too_many_keys_is_refused)
 {
     assert_int_equal(fits(0, NULL), PE_OK);

@@ -14,15 +14,20 @@ export async function registryWords() {
 }
 
 export async function markdown(list) {
-  const { registryZh, hookWords } = await registryWords();
+  const { registryZh, hookWords, ideaWords } = await registryWords();
   const zh = (text) => (registryZh[text] ?? text).replace(/_/g, "\\_");
   const paper = (r) => (r.arxiv ? `[${zh(r.paper)}](https://arxiv.org/abs/${r.arxiv})` : zh(r.paper));
-  const rows = list.encodings.map((r) => [
+  const row = (r) => [
     `\`${r.name}\``, zh(r.summary), r.hooks.map((h) => hookWords[h]?.name.zh ?? h).join("、") || "-", paper(r),
     r.models.map(zh).join("、") || "-",
-  ]);
-  const lines = [["名称", "做什么", "作用点", "出处", "使用者"], Array(5).fill("---"), ...rows];
-  return lines.map((cells) => `|${cells.map((c) => (c === "---" ? c : ` ${c} `)).join("|")}|\n`).join("");
+  ];
+  const head = [["名称", "做什么", "作用点", "出处", "使用者"], Array(5).fill("---")];
+  const table = (cells) => cells.map((line) => `|${line.map((c) => (c === "---" ? c : ` ${c} `)).join("|")}|\n`).join("");
+  const groups = list.ideas.filter((idea) => list.encodings.some((r) => r.idea === idea.name)).map((idea) => {
+    const rows = list.encodings.filter((r) => r.idea === idea.name).map(row);
+    return `## ${ideaWords[idea.name]?.name.zh ?? idea.name}\n\n${ideaWords[idea.name]?.about.zh ?? idea.advice}\n\n${table([...head, ...rows])}`;
+  });
+  return groups.join("\n");
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url))

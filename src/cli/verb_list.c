@@ -13,7 +13,7 @@ static const cli_option options[] = {
     CLI_OPTIONS_RESULT,
 };
 static const cli_example examples[] = {
-    { "posenc list", "every encoding: what it does, where it acts, who published it" },
+    { "posenc list", "every encoding by idea: what it does, where it acts, who published it; when to choose which" },
     { "posenc list rope", "one encoding in full: keys with ranges and defaults, formula, models, examples" },
     { "posenc list --json", "the same as data, for programs" },
     { "posenc list --as md", "the table of docs/encodings.md" },
@@ -213,6 +213,7 @@ static void add_row(result *out, const pe_info *r, bool in_full)
     result_open(out, RESULT_RECORD, NULL, "");
     result_text(out, "name", "name", r->name);
     result_is_code(out);
+    result_text(out, "idea", in_full ? "idea" : NULL, pe_idea_name(r->idea));
     result_bits(out, "hooks", "acts on", r->hooks, pe_hook_name);
     add_paper(out, r);
     result_text(out, "summary", "what it does", r->summary);
@@ -233,6 +234,44 @@ static void add_row(result *out, const pe_info *r, bool in_full)
     result_close(out);
 }
 
+static int count_rows(pe_idea idea)
+{
+    int count = 0;
+    for (int i = 0; i < pe_info_count(); i++)
+        count += pe_info_at(i)->idea == idea;
+    return count;
+}
+
+/* One table for each idea; for programs their rows are one list. */
+static void add_groups(result *out)
+{
+    result_open(out, RESULT_LIST, "encodings", "");
+    result_rows(out);
+    for (pe_idea idea = PE_IDEA_NONE; pe_idea_name(idea); idea++) {
+        if (!count_rows(idea))
+            continue;
+        result_open(out, RESULT_TABLE, NULL, pe_idea_name(idea));
+        for (int i = 0; i < pe_info_count(); i++)
+            if (pe_info_at(i)->idea == idea)
+                add_row(out, pe_info_at(i), false);
+        result_close(out);
+    }
+    result_close(out);
+}
+
+static void add_ideas(result *out)
+{
+    result_open(out, RESULT_LIST, "ideas", "When to choose which");
+    for (pe_idea idea = PE_IDEA_NONE; pe_idea_name(idea); idea++) {
+        result_open(out, RESULT_RECORD, NULL, pe_idea_name(idea));
+        result_shown(out, "%s", pe_idea_advice(idea));
+        result_text(out, "name", NULL, pe_idea_name(idea));
+        result_text(out, "advice", NULL, pe_idea_advice(idea));
+        result_close(out);
+    }
+    result_close(out);
+}
+
 static cli_exit list_verb(const cli_args *a, result *out)
 {
     const pe_info *only = a->operands ? find_row(a->operand[0]) : NULL;
@@ -242,13 +281,14 @@ static cli_exit list_verb(const cli_args *a, result *out)
     result_text(out, "version", NULL, pe_version());
     result_bits(out, "hooks", NULL, ~0u, pe_hook_name);
     result_bits(out, "claims", NULL, ~0u, pe_claim_name);
-    result_open(out, only ? RESULT_LIST : RESULT_TABLE, "encodings", "");
-    if (!only)
-        result_rows(out);
-    for (int i = 0; i < pe_info_count(); i++)
-        if (!only || only == pe_info_at(i))
-            add_row(out, pe_info_at(i), only != NULL);
-    result_close(out);
+    if (!only) {
+        add_groups(out);
+        add_ideas(out);
+    } else {
+        result_open(out, RESULT_LIST, "encodings", "");
+        add_row(out, only, true);
+        result_close(out);
+    }
     if (!only)
         result_text(out, NULL, "",
                     "posenc list NAME shows one encoding in full: its keys, defaults, formula and models.");

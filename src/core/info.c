@@ -40,6 +40,35 @@ const char *pe_hook_name(unsigned hook)
     return bit_name(hook, name, COUNT_OF(name));
 }
 
+static const struct {
+    const char *name, *advice;
+} ideas[] = {
+    [PE_IDEA_NONE] = { "none",
+                       "For layers between others that have an encoding, and as the baseline of a comparison: a "
+                       "causal mask alone tells some of the order." },
+    [PE_IDEA_ABSOLUTE] = { "absolute",
+                           "For encoders, pictures and time steps whose length is known: added once, before "
+                           "the first layer; past the trained length quality is lost." },
+    [PE_IDEA_ROTATION] = { "rotation", "For language models: no parameters, no change to the attention kernel, keys "
+                                       "that can be moved in the cache; longer contexts need a scaling." },
+    [PE_IDEA_BIAS] = { "bias", "For sequences longer than those of training, with nothing to set: a number by distance "
+                               "is added to each score." },
+    [PE_IDEA_CONTENT] = { "content", "Where the meaning of a distance depends on the word, as in encoders, translation "
+                                     "and music: each query or key meets a vector by distance, which costs more." },
+    [PE_IDEA_DATA] = { "data-dependent", "Where the text itself says what is near or to be forgotten, such as the n-th "
+                                         "sentence back: positions follow from the tokens." },
+};
+
+const char *pe_idea_name(pe_idea idea)
+{
+    return (int)idea >= 0 && (int)idea < COUNT_OF(ideas) ? ideas[idea].name : NULL;
+}
+
+const char *pe_idea_advice(pe_idea idea)
+{
+    return (int)idea >= 0 && (int)idea < COUNT_OF(ideas) ? ideas[idea].advice : NULL;
+}
+
 size_t pe_dtype_size(pe_dtype t)
 {
     static const size_t size[PE_BOOL + 1] = {

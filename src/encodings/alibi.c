@@ -155,6 +155,7 @@ const row pe_row_alibi = {
               .paper = "Press et al. 2021",
               .arxiv = "2108.12409",
               .models = "BLOOM|MPT|Falcon-RW|Baichuan-13B|Jina embeddings (symmetric)",
+              .idea = PE_IDEA_BIAS,
               .hooks = PE_HOOK_BIAS,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS,
               .key_count = COUNT_OF(keys),

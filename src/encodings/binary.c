@@ -43,6 +43,7 @@ const row pe_row_binary = {
               .paper = "folklore; the step between integers and sinusoids",
               .arxiv = "",
               .models = "",
+              .idea = PE_IDEA_ABSOLUTE,
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_ENDLESS,
               .key_count = COUNT_OF(keys),

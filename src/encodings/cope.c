@@ -38,6 +38,7 @@ const row pe_row_cope = {
               .paper = "Golovneva et al. 2024",
               .arxiv = "2405.18719",
               .models = "",
+              .idea = PE_IDEA_DATA,
               .hooks = PE_HOOK_CONTENT,
               .claims =
                   PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,

@@ -76,6 +76,7 @@ const row pe_row_deberta = {
               .paper = "He et al. 2020",
               .arxiv = "2006.03654",
               .models = "DeBERTa|DeBERTa-v2|DeBERTa-v3",
+              .idea = PE_IDEA_CONTENT,
               .hooks = PE_HOOK_CONTENT,
               .claims =
                   PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,

@@ -134,6 +134,7 @@ const row pe_row_fire = {
               .paper = "Li et al. 2023",
               .arxiv = "2310.04418",
               .models = "",
+              .idea = PE_IDEA_BIAS,
               .hooks = PE_HOOK_BIAS,
               .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
               .key_count = COUNT_OF(keys),

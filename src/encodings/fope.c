@@ -147,6 +147,7 @@ const row pe_row_fope = {
               .arxiv = "2412.17739",
               .models = "Intern-S1-Pro",
               .hooks = PE_HOOK_ROTATE,
+              .idea = PE_IDEA_ROTATION,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_LINEAR |
                         PE_CLAIM_INVERTIBLE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
               .key_count = COUNT_OF(keys),

@@ -98,6 +98,7 @@ const row pe_row_hierarchical = {
               .paper = "Su 2020 (kexue.fm/archives/7947)",
               .arxiv = "",
               .models = "BERT (stretched from 512 to 262144 positions)",
+              .idea = PE_IDEA_ABSOLUTE,
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_LEARNED,
               .key_count = COUNT_OF(keys),

@@ -34,6 +34,7 @@ const row pe_row_integer = {
               .paper = "folklore",
               .arxiv = "",
               .models = "",
+              .idea = PE_IDEA_ABSOLUTE,
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_ENDLESS,
               .key_count = COUNT_OF(keys),

@@ -101,6 +101,7 @@ const row pe_row_kerple = {
               .paper = "Chi et al. 2022",
               .arxiv = "2205.09921",
               .models = "",
+              .idea = PE_IDEA_BIAS,
               .hooks = PE_HOOK_BIAS,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_SYMMETRIC |
                         PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,

@@ -39,6 +39,7 @@ const row pe_row_normalised = {
               .paper = "folklore",
               .arxiv = "",
               .models = "",
+              .idea = PE_IDEA_ABSOLUTE,
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ENDLESS,
               .key_count = COUNT_OF(keys),

@@ -55,6 +55,7 @@ const row pe_row_pope = {
               .arxiv = "2509.10534",
               .models = "",
               .hooks = PE_HOOK_CONTENT,
+              .idea = PE_IDEA_ROTATION,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE |
                         PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
               .key_count = COUNT_OF(keys),

@@ -474,6 +474,7 @@ const row pe_row_rope = {
               .paper = "Su et al. 2021",
               .arxiv = "2104.09864",
               .models = "Llama|Mistral|Qwen|Gemma|DeepSeek|Phi|GPT-NeoX|GPT-J|Falcon|GLM|Qwen-VL|DINOv3",
+              .idea = PE_IDEA_ROTATION,
               .hooks = PE_HOOK_ROTATE,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_LINEAR | PE_CLAIM_RELATIVE |
                         PE_CLAIM_NORM | PE_CLAIM_SYMMETRIC | PE_CLAIM_INVERTIBLE | PE_CLAIM_ENDLESS,

@@ -96,6 +96,7 @@ const row pe_row_sandwich = {
               .paper = "Chi et al. 2022",
               .arxiv = "2212.10356",
               .models = "",
+              .idea = PE_IDEA_BIAS,
               .hooks = PE_HOOK_BIAS,
               .claims =
                   PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_SYMMETRIC | PE_CLAIM_ENDLESS,

@@ -78,6 +78,7 @@ const row pe_row_shaw = {
               .paper = "Shaw et al. 2018",
               .arxiv = "1803.02155",
               .models = "Music Transformer|SeamlessM4T|Wav2Vec2-BERT|BERT relative_key (its rows in reverse)",
+              .idea = PE_IDEA_CONTENT,
               .hooks = PE_HOOK_CONTENT | PE_HOOK_VALUE,
               .claims =
                   PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,

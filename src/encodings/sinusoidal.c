@@ -227,6 +227,7 @@ const row pe_row_sinusoidal = {
               .paper = "Vaswani et al. 2017",
               .arxiv = "1706.03762",
               .models = "Transformer|Marian|XLM|Whisper encoder|M2M-100|MAE (axes=2, layout=halves, (x, y))",
+              .idea = PE_IDEA_ABSOLUTE,
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_LINEAR |
                         PE_CLAIM_SYMMETRIC | PE_CLAIM_ENDLESS,

@@ -90,6 +90,7 @@ const row pe_row_t5 = {
               .paper = "Raffel et al. 2019",
               .arxiv = "1910.10683",
               .models = "T5|mT5|UMT5|LongT5|UDOP|Pix2Struct|MPNet (scale=sqrt)",
+              .idea = PE_IDEA_BIAS,
               .hooks = PE_HOOK_BIAS,
               .claims =
                   PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,

@@ -106,6 +106,7 @@ const row pe_row_transformer_xl = {
               .paper = "Dai et al. 2019",
               .arxiv = "1901.02860",
               .models = "Transformer-XL|Conformer encoders",
+              .idea = PE_IDEA_CONTENT,
               .hooks = PE_HOOK_CONTENT,
               .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_UNIQUE | PE_CLAIM_LEARNED,
               .key_count = COUNT_OF(keys),

@@ -49,6 +49,7 @@ const row pe_row_wavelet = {
               .paper = "Oka et al. 2025",
               .arxiv = "2502.02004",
               .models = "",
+              .idea = PE_IDEA_CONTENT,
               .hooks = PE_HOOK_CONTENT,
               .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS,
               .key_count = COUNT_OF(keys),

@@ -88,6 +88,7 @@ const row pe_row_window = {
               .paper = "Liu et al. 2021",
               .arxiv = "2103.14030",
               .models = "Swin|BEiT (between patches)",
+              .idea = PE_IDEA_BIAS,
               .hooks = PE_HOOK_BIAS,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_LEARNED,
               .key_count = COUNT_OF(keys),

@@ -25,6 +25,7 @@ const row pe_row_xlnet = {
               .paper = "Yang et al. 2019",
               .arxiv = "1906.08237",
               .models = "XLNet",
+              .idea = PE_IDEA_CONTENT,
               .hooks = PE_HOOK_CONTENT,
               .claims = PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_UNIQUE | PE_CLAIM_LEARNED,
               .key_count = COUNT_OF(keys),

@@ -102,6 +102,7 @@ const row pe_row_xpos = {
               .paper = "Sun et al. 2022",
               .arxiv = "2212.10554",
               .models = "LeX Transformer|RetNet (its rotation)",
+              .idea = PE_IDEA_ROTATION,
               .hooks = PE_HOOK_ROTATE,
               .claims =
                   PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_LINEAR | PE_CLAIM_RELATIVE | PE_CLAIM_INVERTIBLE,

@@ -18,6 +18,7 @@ export interface Key {
 
 export interface Row {
   name: string;
+  idea: string;
   summary: string;
   formula: string;
   paper: string;
@@ -34,6 +35,7 @@ export interface Registry {
   hooks: string[];
   claims: string[];
   encodings: Row[];
+  ideas: { name: string; advice: string }[];
 }
 
 export function readRegistry(run: (args: string[]) => Ran): Registry {

@@ -202,6 +202,52 @@ export const registryZh: Readonly<Record<string, string>> = {
   "BEiT (between patches)": "BEiT（图像块之间）",
 };
 
+/** What encodings do with a position, and when to choose which (`posenc list --json`: ideas). */
+export const ideaWords: Readonly<Record<string, { name: Words; about: Words }>> = {
+  none: {
+    name: { en: "none", zh: "无" },
+    about: {
+      en: "For layers between others that have an encoding, and as the baseline of a comparison: a causal mask alone tells some of the order.",
+      zh: "用于夹在有位置编码的层之间的层，或作为比较的基线：只有因果掩码时，模型也能看出一部分顺序。",
+    },
+  },
+  absolute: {
+    name: { en: "absolute", zh: "绝对位置" },
+    about: {
+      en: "For encoders, pictures and time steps whose length is known: added once, before the first layer; past the trained length quality is lost.",
+      zh: "用于长度已知的编码器、图像和时间步：只在第一层之前加一次；超过训练长度后质量下降。",
+    },
+  },
+  rotation: {
+    name: { en: "rotation", zh: "旋转" },
+    about: {
+      en: "For language models: no parameters, no change to the attention kernel, keys that can be moved in the cache; longer contexts need a scaling.",
+      zh: "用于语言模型：没有参数，不改注意力核，缓存里的键可以移动位置；更长的上下文需要缩放。",
+    },
+  },
+  bias: {
+    name: { en: "bias", zh: "偏置" },
+    about: {
+      en: "For sequences longer than those of training, with nothing to set: a number by distance is added to each score.",
+      zh: "用于比训练时更长的序列，无需任何设置：按距离给每个分数加一个数。",
+    },
+  },
+  content: {
+    name: { en: "content", zh: "内容项" },
+    about: {
+      en: "Where the meaning of a distance depends on the word, as in encoders, translation and music: each query or key meets a vector by distance, which costs more.",
+      zh: "用于距离的含义取决于词的任务，如编码器、翻译和音乐：每个查询或键与按距离取出的向量做内积，代价更高。",
+    },
+  },
+  "data-dependent": {
+    name: { en: "data-dependent", zh: "依赖数据" },
+    about: {
+      en: "Where the text itself says what is near or to be forgotten, such as the n-th sentence back: positions follow from the tokens.",
+      zh: "用于由文本本身决定远近或遗忘的情形，例如往前第 n 句：位置由词元得出。",
+    },
+  },
+};
+
 /** The places of attention that an encoding touches: a short name, and what happens there. */
 export const hookWords: Readonly<Record<string, { name: Words; about: Words }>> = {
   embed: {

@@ -4,7 +4,7 @@
 import { readFileSync } from "node:fs";
 import { registryWords } from "../registry-zh.mjs";
 
-const { registryZh, hookWords, claimWords } = await registryWords();
+const { registryZh, hookWords, claimWords, ideaWords } = await registryWords();
 const list = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const rows = list.encodings;
 const citation = /^[A-Z]\S+ et al\. \d{4}$/; // "Su et al. 2021"
@@ -25,9 +25,11 @@ const both = (what, wanted, table) => {
 both("registryZh", said, registryZh);
 both("hookWords", new Set(list.hooks), hookWords);
 both("claimWords", new Set(list.claims), claimWords);
+both("ideaWords", new Set(list.ideas.map((i) => i.name)), ideaWords);
+for (const { name, advice } of list.ideas) if (name in ideaWords && ideaWords[name].about.en !== advice) wrong.push(`ideaWords: nobody says: ${ideaWords[name].about.en}`);
 for (const [text, zh] of Object.entries(registryZh))
   if (!/[^\x00-\x7f]/.test(zh) && zh === text) notes.push(`registryZh: the same in both languages: ${text}`);
-for (const table of [hookWords, claimWords])
+for (const table of [hookWords, claimWords, ideaWords])
   for (const [key, w] of Object.entries(table))
     for (const words of [w.name, w.about]) if (!words.en || !/[\u4e00-\u9fff]/.test(words.zh)) wrong.push(`${key}: not in both languages`);
 
