@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * rope_types and rope_census: a model's config read by the reader of the tool (src/zoo), and what its spec computes. */
+ * rope_types, rope_census and layer_census: a model's config read by the reader of the tool (src/zoo), and what its specs
+ * compute. */
 #include "rope.h"
 
 #include "zoo/zoo.h"
@@ -104,4 +105,39 @@ pe_status run_rope_census(golden *c)
     shape.head_dim = r.head_dim;
     TRY(positions_of(c, spec, shape, &r.at));
     return rope_compare(c, &r, spec, s, count);
+}
+
+/* ---------------------------------------------------------------- which layers rotate */
+
+static pe_status group_rotates(golden *c, const zoo_group *g, bool *out)
+{
+    pe_encoding *e = golden_encoding(c, g->spec, g->shape);
+    *out = e && pe_encoding_pair_count(e) > 0;
+    return e ? PE_OK : c->err.status;
+}
+
+static pe_status compare_layers(golden *c, const zoo_part *p, const golden_tensor *rotates)
+{
+    if (p->layers != rotates->count)
+        return golden_fail(c, "the config is read as %" PRId64 " layers; the model has %" PRId64, p->layers,
+                           rotates->count);
+    for (int64_t n = 0; n < p->layers; n++) {
+        bool own;
+        TRY(group_rotates(c, &p->group[p->layer[n].group], &own));
+        golden_compare(c, own, (double)rotates->whole[n], 0, "layer %" PRId64, n);
+    }
+    return PE_OK;
+}
+
+pe_status run_layer_census(golden *c)
+{
+    io_node config;
+    golden_tensor rotates;
+    zoo_model *m;
+    TRY(io_json_object(&config, &c->meta, "config", IO_REQUIRED, &c->err));
+    TRY(golden_whole(c, "rotates", &rotates));
+    TRY(zoo_read_node(&m, c->name, &config, &(zoo_options){ 0 }, &c->err));
+    pe_status s = compare_layers(c, &m->part[0], &rotates);
+    zoo_free(m);
+    return s;
 }

@@ -51,6 +51,7 @@ def defaults():
 def build(into, stored, folder):
     import census
     import facts
+    import layers
     import store
     import vectors
 
@@ -59,6 +60,8 @@ def build(into, stored, folder):
         head = head | {"source": source()}
         if name == "rope_census":
             cases, head["left_out"] = census.build(old, facts.read_unread(folder))
+        elif name == "layer_census":
+            cases, head["left_out"] = layers.build(folder)
         else:
             cases = {case: {"meta": meta, "tensors": tensors} for case, meta, tensors in vectors.build(name, old)}
         store.save(into, name, cases, head)

@@ -7,7 +7,7 @@ import zlib
 import torch
 from safetensors.torch import load_file, save_file
 
-FILES = ("rope_types", "rope_layouts", "sinusoidal", "biases", "relative_attention", "rope_census")
+FILES = ("rope_types", "rope_layouts", "sinusoidal", "biases", "relative_attention", "rope_census", "layer_census")
 
 
 def load(folder, name):

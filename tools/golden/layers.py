@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""The census of layers: which layers of each model type rotate, found by running the model.
+
+A model of each type that has a row in src/zoo/facts_rope.c is made with 12 layers and the other defaults of its config,
+on torch's meta device, which needs no memory and computes no numbers. Its functions that rotate are replaced by ones that
+note the layer that calls them. A case has the name of the model type; rotates has a 1 for each layer that calls one. A
+type that cannot be run so has no case; left_out in the index says why."""
+import re
+import sys
+
+import torch
+
+from census import ABOUT_POSITIONS, LeftOut
+
+LAYERS = 12
+ABOUT_LAYERS = re.compile(
+    r"layer|layers_block_type|attn_type_list|block_types|full_attn_idxs|compress_r|first_k_dense|prefix_dense|pattern|"
+    r"window|attention_chunk|interval|period"
+)
+A_LAYER = re.compile(r"^(?:.*\.)?(?:layers?|h|blocks)\.(\d+)$")
+ROTATES = re.compile(r"apply_(\w*_)?rot(ary|ate)\w*|apply_rope\w*")
+MAKES_MASK = re.compile(r"create_\w*mask\w*")  # masks are made from numbers, which meta tensors do not have
+
+
+def types_of(folder):
+    with open(f"{folder}/facts_rope.c") as f:
+        return re.findall(r'^    \{ "([^"]+)", ', f.read(), re.M)
+
+
+def make(model_type):
+    from transformers import AutoModel, AutoModelForCausalLM
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    if model_type not in CONFIG_MAPPING:
+        raise LeftOut("it has no config class of its own")
+    try:
+        config = CONFIG_MAPPING[model_type](num_hidden_layers=LAYERS)
+    except Exception as error:  # a config class may raise anything
+        raise LeftOut(f"its config class does not take {LAYERS} layers: {type(error).__name__}") from error
+    config._attn_implementation = "eager"
+    failed = None
+    for kind in (AutoModel, AutoModelForCausalLM):
+        try:
+            with torch.device("meta"):
+                return config, kind.from_config(config).eval()
+        except Exception as error:
+            failed = error
+    raise LeftOut(f"it is no model by itself, or its defaults are not complete: {type(failed).__name__}")
+
+
+def watch(model):
+    """Returns the set that the numbers of layers go into, and what undoes the replacing."""
+    module = sys.modules[type(model).__module__]
+    now, seen, was = [None], set(), {}
+
+    def noting(function):
+        def noted(*arguments, **more):
+            seen.add(now[0])
+            return function(*arguments, **more)
+
+        return noted
+
+    for name in dir(module):
+        value = getattr(module, name)
+        if callable(value) and ROTATES.fullmatch(name):
+            was[name] = value
+            setattr(module, name, noting(value))
+        elif callable(value) and MAKES_MASK.fullmatch(name):
+            was[name] = value
+            setattr(module, name, lambda *arguments, **more: None)
+    for name, part in model.named_modules():
+        found = A_LAYER.match(name)
+        if found:
+            part.register_forward_pre_hook(lambda *_, n=int(found[1]): now.__setitem__(0, n))
+    return seen, lambda: [setattr(module, name, value) for name, value in was.items()]
+
+
+def case_of(model_type):
+    config, model = make(model_type)
+    seen, undo = watch(model)
+    failed = None
+    try:
+        with torch.no_grad():
+            model(input_ids=torch.zeros(1, 8, dtype=torch.long, device="meta"), use_cache=False)
+    except Exception as error:  # code after the last layer may want numbers
+        failed = error
+    finally:
+        undo()
+    layers = getattr(config, "num_hidden_layers", 0)
+    if failed and layers - 1 not in seen:
+        raise LeftOut(f"it does not run without numbers: {type(failed).__name__}: {str(failed)[:80]}")
+    modules = {int(found[1]) for name, _ in model.named_modules() if (found := A_LAYER.match(name))}
+    if len(modules) < layers:
+        raise LeftOut("its layers run more than once")
+    if not seen or None in seen or max(seen) >= layers:
+        raise LeftOut("its layers rotate in a way that this program does not see")
+    whole = config.to_dict()
+    keys = [k for k in whole if (ABOUT_POSITIONS.search(k) or ABOUT_LAYERS.search(k)) and k != "rope_scaling"]
+    meta = {"model_type": model_type, "config": {k: whole[k] for k in keys} | {"model_type": model_type}}
+    return {"meta": meta, "tensors": {"rotates": torch.tensor([int(n in seen) for n in range(layers)])}}
+
+
+def build(folder):
+    cases, left_out = {}, {}
+    for model_type in types_of(folder):
+        try:
+            cases[model_type] = case_of(model_type)
+        except LeftOut as why:
+            left_out[model_type] = str(why)
+    return cases, left_out
