@@ -212,7 +212,7 @@ fi
 
 # ---- list
 posenc list --json >list.json
-names=$(sed -n '/^  "ideas"/q; s/^      "name": "\(.*\)",$/\1/p' list.json)
+names=$(sed -n 's/^      "name": "\(.*\)",$/\1/p' list.json)
 check "list has rows" test "$(wc -w <<<"$names")" -ge 20
 posenc list >list.txt
 check "list: within 100 columns" test -z "$(awk 'length > 100' list.txt)"
@@ -436,7 +436,7 @@ check "make install: a folder with spaces" grep -qF -- '--prefix "a b"' <(make -
 conformance=$(dirname "$POSENC")/posenc-conformance
 if [ -x "$conformance" ]; then
   mkdir strange && echo '{}' >strange/vectors.json
-  known="rope_types, rope_layouts, sinusoidal, biases, relative_attention, rope_census"
+  known="rope_types, rope_layouts, sinusoidal, biases, relative_attention, rope_census, layer_census"
   expect 2 "$known" "$conformance" strange
   cp "$root"/tests/golden/sinusoidal.* strange/
   expect 0 "SKIP: vectors (this program knows $known)" "$conformance" strange

@@ -121,7 +121,7 @@ TEST(list_groups_by_idea_and_says_when_to_choose_which)
     size_t n = 0;
     for (pe_idea idea = PE_IDEA_NONE; pe_idea_name(idea); idea++) {
         json_t *j = json_array_get(ideas, (size_t)idea);
-        assert_string_equal(text_of(j, "name"), pe_idea_name(idea));
+        assert_string_equal(text_of(j, "idea"), pe_idea_name(idea));
         assert_string_equal(text_of(j, "advice"), pe_idea_advice(idea));
         while (n < json_array_size(rows) && !strcmp(text_of(json_array_get(rows, n), "idea"), pe_idea_name(idea)))
             n++;

@@ -23,9 +23,9 @@ export async function markdown(list) {
   ];
   const head = [["名称", "做什么", "作用点", "出处", "使用者"], Array(5).fill("---")];
   const table = (cells) => cells.map((line) => `|${line.map((c) => (c === "---" ? c : ` ${c} `)).join("|")}|\n`).join("");
-  const groups = list.ideas.filter((idea) => list.encodings.some((r) => r.idea === idea.name)).map((idea) => {
-    const rows = list.encodings.filter((r) => r.idea === idea.name).map(row);
-    return `## ${ideaWords[idea.name]?.name.zh ?? idea.name}\n\n${ideaWords[idea.name]?.about.zh ?? idea.advice}\n\n${table([...head, ...rows])}`;
+  const groups = list.ideas.filter(({ idea }) => list.encodings.some((r) => r.idea === idea)).map(({ idea, advice }) => {
+    const rows = list.encodings.filter((r) => r.idea === idea).map(row);
+    return `## ${ideaWords[idea]?.name.zh ?? idea}\n\n${ideaWords[idea]?.about.zh ?? advice}\n\n${table([...head, ...rows])}`;
   });
   return groups.join("\n");
 }

@@ -265,7 +265,7 @@ static void add_ideas(result *out)
     for (pe_idea idea = PE_IDEA_NONE; pe_idea_name(idea); idea++) {
         result_open(out, RESULT_RECORD, NULL, pe_idea_name(idea));
         result_shown(out, "%s", pe_idea_advice(idea));
-        result_text(out, "name", NULL, pe_idea_name(idea));
+        result_text(out, "idea", NULL, pe_idea_name(idea));
         result_text(out, "advice", NULL, pe_idea_advice(idea));
         result_close(out);
     }

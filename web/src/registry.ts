@@ -35,7 +35,7 @@ export interface Registry {
   hooks: string[];
   claims: string[];
   encodings: Row[];
-  ideas: { name: string; advice: string }[];
+  ideas: { idea: string; advice: string }[];
 }
 
 export function readRegistry(run: (args: string[]) => Ran): Registry {

@@ -25,8 +25,8 @@ const both = (what, wanted, table) => {
 both("registryZh", said, registryZh);
 both("hookWords", new Set(list.hooks), hookWords);
 both("claimWords", new Set(list.claims), claimWords);
-both("ideaWords", new Set(list.ideas.map((i) => i.name)), ideaWords);
-for (const { name, advice } of list.ideas) if (name in ideaWords && ideaWords[name].about.en !== advice) wrong.push(`ideaWords: nobody says: ${ideaWords[name].about.en}`);
+both("ideaWords", new Set(list.ideas.map((i) => i.idea)), ideaWords);
+for (const { idea, advice } of list.ideas) if (idea in ideaWords && ideaWords[idea].about.en !== advice) wrong.push(`ideaWords: nobody says: ${ideaWords[idea].about.en}`);
 for (const [text, zh] of Object.entries(registryZh))
   if (!/[^\x00-\x7f]/.test(zh) && zh === text) notes.push(`registryZh: the same in both languages: ${text}`);
 for (const table of [hookWords, claimWords, ideaWords])
