@@ -73,6 +73,21 @@ static inline void *take(int64_t count, size_t size)
     return test_piled(TEST_MEMORY, calloc(count > 0 ? (size_t)count : 1, size));
 }
 
+/* Inputs per token where the encoding takes them: a few numbers that all tokens share. */
+#define TEST_INPUTS(e, to, queries, keys) \
+    do { \
+        (to)->q_gates = test_input(e, queries, pe_encoding_inputs(e).gates); \
+        (to)->k_gates = test_input(e, keys, pe_encoding_inputs(e).gates); \
+        (to)->relative = test_input(e, queries, pe_encoding_inputs(e).relative); \
+    } while (0)
+static inline pe_view test_input(const pe_encoding *e, int64_t each, int64_t dim)
+{
+    static const double x[4096] = { 0.25, -0.5, 1, 0.125, -2, 0.75 };
+    pe_view v = pe_view_of((void *)(uintptr_t)x, PE_F64, 1, each, pe_encoding_shape(e).heads, dim);
+    v.token_stride = 0;
+    return dim ? v : (pe_view){ 0 };
+}
+
 /* An encoding that must exist. */
 static inline pe_encoding *encoding_of(const char *spec, pe_shape shape)
 {

@@ -45,7 +45,8 @@ static void plain_terms(const attention_case *c, pe_stage stage, pe_view q, pe_v
 {
     int64_t H = c->shape.heads;
     double *all = case_doubles(c->Tq * H * c->Tk);
-    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(all, PE_F64, 1, c->Tq, H, c->Tk), .q = q, .k = k, .q_at = c->a.q_at, .k_at = c->a.k_at, .seen = seen };
+    pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(all, PE_F64, 1, c->Tq, H, c->Tk), .q = q, .k = k, .q_at = c->a.q_at, .k_at = c->a.k_at, .seen = seen,
+                  .q_gates = c->a.q_gates, .k_gates = c->a.k_gates, .relative = c->a.relative };
     assert_ok(pe_encoding_content(c->e, stage, c->params, &t, &err));
     assert_ok(pe_encoding_bias(c->e, stage, c->params, &t, &err));
     for (int64_t i = 0; i < c->Tq; i++)
@@ -385,7 +386,7 @@ TEST(values_may_be_narrower_than_queries)
 
 static pe_view part_of(pe_view v, int64_t token, int64_t tokens)
 {
-    v.data = (double *)v.data + token * v.token_stride;
+    v.data = v.data ? (double *)v.data + token * v.token_stride : NULL;
     v.tokens = tokens;
     return v;
 }
@@ -406,7 +407,8 @@ static void add_tile(const attention_case *c, double *score, const uint8_t *seen
         part[x] = seen[(i + x / n) * c->Tk + j + x % n];
     pe_tile t = { .size = sizeof(pe_tile), .score = { score + i * H * c->Tk + j, PE_F64, 1, m, H, n, 0, H * c->Tk, c->Tk }, .q = part_of(c->a.q, i, m),
                   .k = part_of(c->a.k, j, n), .q_at = places_of(c->a.q_at, i, m), .k_at = places_of(c->a.k_at, j, n),
-                  .seen = part, .carry = carry };
+                  .seen = part, .carry = carry, .q_gates = part_of(c->a.q_gates, i, m), .k_gates = part_of(c->a.k_gates, j, n),
+                  .relative = part_of(c->a.relative, i, m) };
     for (int stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
         assert_ok(pe_encoding_content(c->e, (pe_stage)stage, c->params, &t, &err));
         assert_ok(pe_encoding_bias(c->e, (pe_stage)stage, c->params, &t, &err));
@@ -452,6 +454,9 @@ static void chunks_against_whole(const char *spec)
         count = count < c.Tq - past ? count : c.Tq - past;
         pe_attention a = c.a;
         a.q = part_of(a.q, past, count);
+        a.q_gates = part_of(a.q_gates, past, count);
+        a.k_gates = part_of(a.k_gates, 0, past + count);
+        a.relative = part_of(a.relative, past, count);
         a.out = part_of(a.out, past, count);
         a.lse.data = NULL;
         a.q_at = places_of(a.q_at, past, count);

@@ -39,6 +39,7 @@ static size_t bytes_for(const pe_encoding *e, int64_t Tq, int64_t Tk, pe_status 
     pe_attention a = { .size = sizeof(pe_attention), .q = pe_view_of(numbers, PE_F32, 1, Tq, H, D), .k = pe_view_of(numbers, PE_F32, 1, Tk, H, D),
                        .v = pe_view_of(numbers, PE_F32, 1, Tk, H, D), .q_at = pe_positions_of(places + (Tk - Tq) * axes, PE_I64, 1, Tq, axes),
                        .k_at = pe_positions_of(places, PE_I64, 1, Tk, axes), .mask = { .causal = true } };
+    TEST_INPUTS(e, &a, Tq, Tk);
     *status = pe_attention_work(e, &a, NULL, &bytes, NULL);
     return bytes;
 }

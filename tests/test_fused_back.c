@@ -612,6 +612,7 @@ static size_t work_at(const char *spec, int64_t n)
         at[i] = axes == 1 ? i : i % 2;
     pe_attention a = { .size = sizeof(pe_attention), .q = pe_view_of(x, PE_F32, 1, n, H, D), .k = pe_view_of(x, PE_F32, 1, n, G, D), .v = pe_view_of(x, PE_F32, 1, n, G, D),
                        .q_at = pe_positions_of(at, PE_I64, 1, n, axes), .k_at = pe_positions_of(at, PE_I64, 1, n, axes), .mask.causal = true };
+    TEST_INPUTS(e, &a, n, n);
     if (pe_attention_backward_work(e, &a, NULL, &bytes, NULL)) { /* its table is short */
         a.mask.window = 8;
         assert_ok(pe_attention_backward_work(e, &a, NULL, &bytes, &err));

@@ -293,7 +293,20 @@ static void tile_gradient(checker *k, tile_case *t)
     attention_case *c = t->c;
     int64_t nq = c->Tq * c->shape.heads * c->shape.head_dim, nk = c->Tk * c->shape.kv_heads * c->shape.head_dim;
     double *dq = filled(nq, BEFORE), *dk = filled(nk, BEFORE), *dw = filled(c->params.count, BEFORE);
-    pe_tile_grad g = { .size = sizeof(pe_tile_grad), .dscore = t->tile.score, .dq = t->tile.q, .dk = t->tile.k, .dparams = { dw, PE_F64, c->params.count } };
+    pe_tile_grad g = { .size = sizeof(pe_tile_grad), .dscore = t->tile.score, .dq = t->tile.q, .dk = t->tile.k, .dparams = { dw, PE_F64, c->params.count },
+                       .dq_gates = t->tile.q_gates, .dk_gates = t->tile.k_gates, .drelative = t->tile.relative };
+    struct {
+        const char *name;
+        double *x, *dx;
+        int64_t count;
+        pe_view *to;
+    } input[] = { { "q_gates", c->q_gates, NULL, c->a.q_gates.data && !t->content ? c->Tq * c->shape.heads : 0, &g.dq_gates },
+                  { "k_gates", c->k_gates, NULL, c->a.k_gates.data && !t->content ? c->Tk * c->shape.heads : 0, &g.dk_gates },
+                  { "relative", c->relative, NULL, t->content ? c->Tq * c->shape.heads * c->a.relative.dim : 0, &g.drelative } };
+    for (int i = 0; i < COUNT(input); i++) {
+        input[i].dx = filled(input[i].count, BEFORE);
+        input[i].to->data = input[i].count ? input[i].dx : NULL;
+    }
     g.dscore.data = t->dscore;
     g.dq.data = dq;
     g.dk.data = dk;
@@ -302,6 +315,10 @@ static void tile_gradient(checker *k, tile_case *t)
     take_off(dq, nq), take_off(dk, nk), take_off(dw, c->params.count);
     check_gradient(k, "q", c->q, dq, nq);
     check_gradient(k, "k", c->k, dk, nk);
+    for (int i = 0; i < COUNT(input); i++) {
+        take_off(input[i].dx, input[i].count);
+        check_gradient(k, input[i].name, input[i].x, input[i].dx, input[i].count);
+    }
     check_params(k, c->e, c->w, dw);
     tile_floats(t, dq, dk, dw);
 }
@@ -317,7 +334,7 @@ static void tile_backward(const char *spec)
     double *score = case_doubles(n), *dscore = case_random(n, 1, &k.r);
     tile_case t = { .c = &a, .dscore = dscore };
     t.tile = (pe_tile){ .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F64, 1, a.Tq, a.shape.heads, a.Tk), .q = a.a.q, .k = a.a.k,
-                        .q_at = a.a.q_at, .k_at = a.a.k_at };
+                        .q_at = a.a.q_at, .k_at = a.a.k_at, .q_gates = a.a.q_gates, .k_gates = a.a.k_gates, .relative = a.a.relative };
     k.of = &t;
     for (int way = 0; way < 8; way++) {
         t.content = way & 1;

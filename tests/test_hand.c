@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Values worked out by hand for the rows that golden vectors do not cover: xpos, fope, pope, cope, kerple, fire, sandwich, wavelet,
- * hierarchical and Falcon's ALiBi. Long decimals come from 20 digits of mpmath; the working stands beside each.
+ * hierarchical, forget and Falcon's ALiBi. Long decimals come from 20 digits of mpmath; the working stands beside each.
  * Everything is read in float64, and 1e-14 of the size allows for a dozen roundings of 2^-53. */
 #include "test.h"
 
@@ -156,6 +156,36 @@ TEST(fire_is_a_network_of_a_ratio_of_logarithms)
     pe_encoding *e = encoding_of("fire:hidden=2", (pe_shape){ 1, 0, 4, 0 });
     for (int n = 0; n < COUNT(by_hand); n++)
         assert_near(bias_at(e, PE_AFTER_SCALE, block(w, 9), 0, by_hand[n].i, by_hand[n].j), by_hand[n].value);
+}
+
+/* ------------------------------------------------ forget */
+
+/* Two heads, three tokens. Gates f of head 0: 1/2, 1/4, 1/2; of head 1: sigmoid(0) = 1/2, sigmoid(ln 3) = 3/4, 1.
+ *   head 0: from 2 to 0, f_1 f_2 = 1/8:  ln(1/8) = -2.0794415416798359283;  from 2 to 1, f_2 = 1/2:  -0.69314718055994530942
+ *   head 1: from 2 to 0, f_1 f_2 = 3/4:  ln(3/4) = -0.28768207245178092744; from 2 to 1: 0
+ * The gate of the first token forgets nothing; positions do not enter; a key ahead gets back what was forgotten. */
+TEST(forget_takes_off_the_gates_between_key_and_query)
+{
+    const double f[3][2] = { { 0.5, 0.5 }, { 0.25, 0.75 }, { 0.5, 1 } };
+    const double want[2][3] = { { -2.0794415416798359283, -0.69314718055994530942, 0 }, { -0.28768207245178092744, 0, 0 } };
+    double c[3][2], score[3 * 2 * 3] = { 0 };
+    int64_t at[] = { 10, 10, -7 };
+    for (int t = 0; t < 3; t++)
+        for (int h = 0; h < 2; h++)
+            c[t][h] = (t ? c[t - 1][h] : 0) + log(f[t][h]);
+    pe_encoding *e = encoding_of("forget", (pe_shape){ 2, 1, 4, 0 });
+    pe_tile t = { .size = sizeof(pe_tile), .score = f64(score, 3, 2, 3), .q_at = places(at, 3), .k_at = places(at, 3), .q_gates = f64(c, 3, 2, 1),
+                  .k_gates = f64(c, 3, 2, 1) };
+    assert_true(pe_encoding_inputs(e).gates && !pe_encoding_inputs(e).relative && !pe_encoding_param_count(e));
+    assert_ok(pe_encoding_bias(e, PE_BEFORE_SCALE, (pe_params){ 0 }, &t, &err));
+    for (int n = 0; n < COUNT(score); n++)
+        assert_true(score[n] == 0); /* acts after the scale */
+    assert_ok(pe_encoding_bias(e, PE_AFTER_SCALE, (pe_params){ 0 }, &t, &err));
+    for (int h = 0; h < 2; h++)
+        for (int j = 0; j < 3; j++) {
+            assert_near(score[(2 * 2 + h) * 3 + j], want[h][j]);
+            assert_near(score[(j * 2 + h) * 3 + 2], -want[h][j]);
+        }
 }
 
 /* ------------------------------------------------ cope */

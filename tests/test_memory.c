@@ -129,6 +129,7 @@ static void use_tiles(const pe_encoding *e, pe_params p, pe_params dp, pe_positi
     pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F32, 1, TQ, H, TK), .q = pe_view_of(q, PE_F32, 1, TQ, H, D),
                   .k = pe_view_of(k, PE_F32, 1, TK, G, D), .q_at = q_at, .k_at = k_at };
     pe_tile_grad g = { .size = sizeof(pe_tile_grad), .dscore = pe_view_of(prob, PE_F32, 1, TQ, H, TK), .dq = pe_view_of(dq, PE_F32, 1, TQ, H, D), .dk = pe_view_of(dk, PE_F32, 1, TK, G, D), .dparams = dp };
+    TEST_INPUTS(e, &t, TQ, TK);
     pe_view out = pe_view_of(dq, PE_F32, 1, TQ, H, D), in = pe_view_of(prob, PE_F32, 1, TQ, H, TK);
     for (pe_stage stage = PE_BEFORE_SCALE; stage <= PE_AFTER_SCALE; stage++) {
         assert_ok(pe_encoding_content(e, stage, p, &t, &err));
@@ -151,6 +152,7 @@ static void use_attention(const pe_encoding *e, pe_params p, pe_params dp, pe_po
     pe_attention_grad g = { .size = sizeof(pe_attention_grad), .dout = pe_view_of(x, PE_F32, 1, TQ, H, D), .dq = pe_view_of(dq, PE_F32, 1, TQ, H, D),
                             .dk = pe_view_of(dk, PE_F32, 1, TK, G, D), .dv = pe_view_of(dv, PE_F32, 1, TK, G, D),
                             .dadditive = pe_view_of(dadditive, PE_F32, 1, TQ, H, TK), .dparams = dp };
+    TEST_INPUTS(e, &a, TQ, TK);
     assert_ok(pe_reference_work(e, &a, &bytes, &err));
     assert_true(bytes <= sizeof work);
     assert_ok(pe_reference_forward(e, &a, &PE_MAKE(pe_run, .params = p, .work = work, .work_bytes = sizeof work), &err));

@@ -36,6 +36,10 @@ static pe_attention some_keys(const attention_case *c, const twin *t, int64_t fr
     a.v = pe_view_of((char *)t->v + (size_t)(from * G * c->Dv) * size, t->type, 1, n, G, c->Dv);
     a.k_at = pe_positions_of(c->k_at + from * c->axes, PE_I64, 1, n, c->axes);
     a.mask.keys_after = c->Tk - from - n;
+    if (a.k_gates.data) {
+        a.k_gates.data = (char *)a.k_gates.data + (size_t)(from * a.k_gates.token_stride) * pe_dtype_size(a.k_gates.dtype);
+        a.k_gates.tokens = n;
+    }
     if (a.mask.keep.data) {
         a.mask.keep.data = (uint8_t *)a.mask.keep.data + from;
         a.mask.keep.dim = n;

@@ -91,6 +91,7 @@ static void grow(const char *spec)
         c.a.v = pe_view_of(c.v, PE_F64, 1, n, G, c.Dv);
         t.a.k = pe_view_of(t.k, PE_F32, 1, n, G, D);
         t.a.v = pe_view_of(t.v, PE_F32, 1, n, G, c.Dv);
+        c.a.k_gates.tokens = t.a.k_gates.tokens = c.a.k_gates.data ? n : 0;
         case_forward(&c);
         assert_ok(pe_attention_work(c.e, &t.a, &run, &bytes, &err));
         if (bytes > run.work_bytes)
@@ -117,6 +118,7 @@ static size_t work_of(const char *spec, int64_t queries, int64_t keys)
                              .q_at = pe_positions_run(1, queries, keys - queries), .k_at = pe_positions_run(1, keys, 0));
     a.k.token_stride = 0;
     a.v = a.k;
+    TEST_INPUTS(e, &a, queries, keys);
     pe_status s = pe_attention_work(e, &a, NULL, &bytes, &err);
     assert_true(!s || s == PE_ERR_POSITION);
     return s ? SIZE_MAX : bytes;

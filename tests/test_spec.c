@@ -769,6 +769,14 @@ static unsigned hooks_at_work(const pe_encoding *e)
     pe_positions qp = pe_positions_of(q_at, PE_I64, 1, N, axes), kp = pe_positions_of(k_at, PE_I64, 1, N, axes);
     pe_view vq = pe_view_of(q, PE_F64, 1, N, H, D), vk = pe_view_of(k, PE_F64, 1, N, H, D), out = pe_view_of(y, PE_F64, 1, N, H, D);
     pe_tile t = { .size = sizeof(pe_tile), .score = pe_view_of(score, PE_F64, 1, N, H, N), .q = vq, .k = vk, .q_at = qp, .k_at = kp };
+    double gates[2 * N * H]; /* that differ from token to token */
+    for (int i = 0; i < COUNT(gates); i++)
+        gates[i] = -0.25 * i;
+    TEST_INPUTS(e, &t, N, N);
+    if (t.q_gates.data) {
+        t.q_gates = pe_view_of(gates, PE_F64, 1, N, H, 1);
+        t.k_gates = pe_view_of(gates + N * H, PE_F64, 1, N, H, 1);
+    }
     assert_true(n <= PARAMS);
     assert_ok(pe_encoding_init(e, p, 1, &err));
     int64_t width = pe_embed_width(e, C);

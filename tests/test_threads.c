@@ -43,6 +43,8 @@ static void use(const pe_encoding *e, results *r, double *work, size_t bytes)
     pe_attention_grad g = { .size = sizeof(pe_attention_grad), .dout = vq, .dq = pe_view_of(r->dq, PE_F32, 1, N, H, D), .dk = pe_view_of(r->dk, PE_F32, 1, N, G, D),
                             .dv = pe_view_of(r->dv, PE_F32, 1, N, G, D) };
     pe_tile_grad tg = { .size = sizeof(pe_tile_grad), .dscore = vp, .dq = pe_view_of(r->turned_back, PE_F32, 1, N, H, D) };
+    TEST_INPUTS(e, &t, N, N);
+    TEST_INPUTS(e, &a, N, N);
     memset(r, 0, sizeof *r);
     int bad = 0;
     bad += pe_rotate(e, PE_QUERY, pe_view_of(r->rotated, PE_F32, 1, N, H, D), vq, where, &PE_MAKE(pe_run, .params = w), NULL) != PE_OK;

@@ -134,7 +134,8 @@ bool explain_bias(const pe_encoding *e, int64_t distance, double *score)
                   .score = pe_view_of(score, PE_F64, 1, 1, heads, 1),
                   .q_at = pe_positions_of(&distance, PE_I64, 1, 1, 1),
                   .k_at = pe_positions_of(&zero, PE_I64, 1, 1, 1) };
-    bool good = pe_encoding_hooks(e) & PE_HOOK_BIAS && !pe_encoding_param_count(e) && pe_encoding_axes(e) == 1;
+    bool good = pe_encoding_hooks(e) & PE_HOOK_BIAS && !pe_encoding_param_count(e) && pe_encoding_axes(e) == 1 &&
+                !pe_encoding_inputs(e).gates;
     memset(score, 0, (size_t)heads * sizeof *score);
     for (int stage = PE_BEFORE_SCALE; good && stage <= PE_AFTER_SCALE; stage++)
         good = !pe_encoding_bias(e, (pe_stage)stage, (pe_params){ 0 }, &t, NULL);

@@ -4,6 +4,7 @@
 #include "cli/job.h"
 
 #include "base/num.h"
+#include "zoo/look.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -57,6 +58,10 @@ static cli_exit check_stage(const cli_job *j)
     if (!has_terms(j, stage_of(j)))
         cli_note(j->args, "%s adds nothing %s the scale: all zeros", pe_encoding_spec(j->e),
                  cli_text(j->args, "stage"));
+    if (pe_encoding_inputs(j->e).gates)
+        cli_note(j->args,
+                 "%s takes a gate per token; here all tokens are alike: head h forgets by exp(-2^-(h+1)) per token",
+                 pe_encoding_spec(j->e));
     return CLI_OK;
 }
 
@@ -73,7 +78,13 @@ static cli_exit sum_query(cli_job *j, double *term, int64_t query)
                      .score = pe_view_of(term, PE_F64, 1, 1, heads, keys),
                      .q_at = pe_positions_of(at, PE_I64, 1, 1, j->at.axes),
                      .k_at = j->k_at };
-    if (pe_encoding_bias(j->e, stage_of(j), j->params, &tile, &err))
+    zoo_alike in;
+    pe_status bad = zoo_alike_new(&in, j->e, 1, tile.q_at, tile.k_at, &err);
+    tile.q_gates = in.q_gates;
+    tile.k_gates = in.k_gates;
+    bad = bad ? bad : pe_encoding_bias(j->e, stage_of(j), j->params, &tile, &err);
+    zoo_alike_free(&in);
+    if (bad)
         return job_fail(j, &err);
     for (int64_t h = 0; h < heads; h++)
         for (int64_t k = 0; k < keys; k++)

@@ -43,14 +43,13 @@ static int formula_list(const pe_encoding *e, formula out[PE_FORMULAS_MAX])
         if (p->row->embed)
             out[n++] = formula_of(TELLS_CODE, p, NULL, PE_HOOK_EMBED, p->width);
         for (const term *t = p->term; t < p->term + p->terms; t++)
-            if (!t->input) /* what the caller gives has no formula here */
-                out[n++] = t->side == PE_VALUE ? formula_of(TELLS_TERM, p, t, PE_HOOK_VALUE, p->shape.head_dim)
-                                               : formula_of(TELLS_TERM, p, t, PE_HOOK_CONTENT, 1);
+            out[n++] = t->side == PE_VALUE ? formula_of(TELLS_TERM, p, t, PE_HOOK_VALUE, p->shape.head_dim)
+                                           : formula_of(TELLS_TERM, p, t, PE_HOOK_CONTENT, 1);
         if (p->count.on)
             out[n++] = formula_of(TELLS_COUNT, p, NULL, PE_HOOK_CONTENT, 1);
         if (p->polar.on)
             out[n++] = formula_of(TELLS_POLAR, p, NULL, PE_HOOK_CONTENT, 1);
-        if (p->hooks & PE_HOOK_BIAS && !p->gates)
+        if (p->hooks & PE_HOOK_BIAS)
             out[n++] = formula_of(TELLS_BIAS, p, NULL, PE_HOOK_BIAS, 1);
     }
     const part *p = rotating_part(e, PE_QUERY);
@@ -94,6 +93,11 @@ static double tell_bias(const formula *f, const pe_question *of, tell *out)
     const part *p = f->part;
     const int64_t *k_at = key_at(f, of);
     pe_params w = of->params;
+    if (p->gates) {
+        tell_say(out, "c_%" PRId64 " - c_%" PRId64 " = %s - %s", of->q_at[0], k_at[0], tell_number(*of->q_gates).text,
+                 tell_factor(of->k_gates[of->key]).text);
+        return *of->q_gates - of->k_gates[of->key];
+    }
     if (p->row->tell_bias)
         p->row->tell_bias(p, w, of->head, of->q_at, k_at, out);
     if (p->absolute)
@@ -114,14 +118,17 @@ static double tell_term(const formula *f, const pe_question *of, tell *out)
 {
     const part *p = f->part;
     const term *t = f->term;
-    int64_t D = p->shape.head_dim, k_at = key_at(f, of)[0], r = t->index(p, of->q_at[0] - k_at);
+    int64_t D = t->input ? t->input : p->shape.head_dim, k_at = key_at(f, of)[0], r = t->index(p, of->q_at[0] - k_at);
     const char *name = t->table < 0 ? "w" : p->tensor[t->table].name;
     bool query = t->side == PE_QUERY;
     if (t->side == PE_VALUE)
         return tell_value(f, of, r, name, out);
-    const double *x = query ? of->q : of->k + of->key * D;
+    const double *x = t->input ? of->relative : query ? of->q : of->k + of->key * D;
     const char *extra = t->extra < 0 ? NULL : p->tensor[t->extra].name;
-    tell_say(out, "%s%c_%" PRId64 "%s%s%s · %s[%" PRId64 "] = ", extra ? "(" : "", query ? 'q' : 'k',
+    tell_say(out, "%s%c_%" PRId64 "%s%s%s · %s[%" PRId64 "] = ", extra ? "(" : "",
+             t->input ? 'r'
+             : query  ? 'q'
+                      : 'k',
              query ? of->q_at[0] : k_at, extra ? " + " : "", extra ? extra : "", extra ? ")" : "", name, r);
     double sum = 0;
     for (int64_t d = 0; d < D; d++) {
@@ -263,7 +270,13 @@ static pe_status check_key(const pe_encoding *e, const formula *f, const pe_ques
     TRY(check_index("key", q->key, q->keys, err));
     TRY(check_index("head", q->head, e->shape.heads, err));
     TRY(check_places("k_at", q->k_at, q->keys, e->axes, err));
-    if (f->is.hook == PE_HOOK_CONTENT) {
+    if (f->kind == TELLS_BIAS && f->part->gates) {
+        CHECK_POINTER(double, q->q_gates, "q_gates");
+        CHECK_POINTER(double, q->k_gates, "k_gates");
+    }
+    if (f->term && f->term->input)
+        CHECK_POINTER(double, q->relative, "the vector relative");
+    else if (f->is.hook == PE_HOOK_CONTENT) {
         CHECK_POINTER(double, q->q, "the vector q");
         CHECK_POINTER(double, q->k, "the vectors k");
     }
@@ -288,13 +301,18 @@ static pe_status check_question(const pe_encoding *e, const formula *f, const pe
 static pe_status check_apart(const pe_encoding *e, const formula *f, const pe_question *of, const double *number,
                              const char *text, size_t room, pe_error *err)
 {
-    int64_t keys = f->is.hook & PAIRWISE ? of->keys : 0, D = f->is.hook == PE_HOOK_CONTENT ? e->shape.head_dim : 0;
+    int64_t keys = f->is.hook & PAIRWISE ? of->keys : 0, R = f->term ? f->term->input : 0;
+    int64_t D = f->is.hook == PE_HOOK_CONTENT && !R ? e->shape.head_dim : 0;
+    bool gates = f->kind == TELLS_BIAS && f->part->gates;
     CHECK_MEMORY(false, array_region("text", text, (int64_t)room, 1, WRITES),
                  array_region("number", number, 1, sizeof *number, WRITES), params_region("params", of->params, READS),
                  array_region("q_at", of->q_at, e->axes, sizeof *of->q_at, READS),
                  array_region("k_at", of->k_at, keys * e->axes, sizeof *of->k_at, READS),
                  array_region("q", of->q, D, sizeof *of->q, READS),
                  array_region("k", of->k, keys * D, sizeof *of->k, READS),
+                 array_region("q_gates", of->q_gates, gates, sizeof *of->q_gates, READS),
+                 array_region("k_gates", of->k_gates, gates ? keys : 0, sizeof *of->k_gates, READS),
+                 array_region("relative", of->relative, R, sizeof *of->relative, READS),
                  array_region("seen", of->seen, keys, sizeof *of->seen, READS));
     return PE_OK;
 }

@@ -110,10 +110,13 @@ static pe_attention problem(const model *m, const model_batch *b, int64_t l)
     const trace *t = &m->trace[l];
     int64_t stride = m->layer[0].qkv.out, D = c->head_dim;
     real *q = t->qkv, *k = q + c->heads * D, *v = k + c->kv_heads * D;
-    return PE_MAKE(pe_attention, .out = batch_view(t->att, b, c->heads, D, c->heads * D),
-                   .lse = batch_view(t->lse, b, c->heads, 1, c->heads), .q = batch_view(q, b, c->heads, D, stride),
-                   .k = batch_view(k, b, c->kv_heads, D, stride), .v = batch_view(v, b, c->kv_heads, D, stride),
-                   .q_at = batch_positions(b), .k_at = batch_positions(b), .mask.causal = c->causal);
+    pe_attention a =
+        PE_MAKE(pe_attention, .out = batch_view(t->att, b, c->heads, D, c->heads * D),
+                .lse = batch_view(t->lse, b, c->heads, 1, c->heads), .q = batch_view(q, b, c->heads, D, stride),
+                .k = batch_view(k, b, c->kv_heads, D, stride), .v = batch_view(v, b, c->kv_heads, D, stride),
+                .q_at = batch_positions(b), .k_at = batch_positions(b), .mask.causal = c->causal);
+    inputs_give(m, t, b, &a);
+    return a;
 }
 
 static pe_attention_grad gradient(const model *m, const model_batch *b, int64_t l)
@@ -121,9 +124,12 @@ static pe_attention_grad gradient(const model *m, const model_batch *b, int64_t 
     const model_config *c = &m->c;
     int64_t stride = m->layer[0].qkv.out, D = c->head_dim;
     real *dq = m->d.dqkv, *dk = dq + c->heads * D, *dv = dk + c->kv_heads * D;
-    return PE_MAKE(pe_attention_grad, .dout = batch_view(m->d.datt, b, c->heads, D, c->heads * D),
-                   .dq = batch_view(dq, b, c->heads, D, stride), .dk = batch_view(dk, b, c->kv_heads, D, stride),
-                   .dv = batch_view(dv, b, c->kv_heads, D, stride), .dparams = position_block(m, m->at.dblock, l));
+    pe_attention_grad g =
+        PE_MAKE(pe_attention_grad, .dout = batch_view(m->d.datt, b, c->heads, D, c->heads * D),
+                .dq = batch_view(dq, b, c->heads, D, stride), .dk = batch_view(dk, b, c->kv_heads, D, stride),
+                .dv = batch_view(dv, b, c->kv_heads, D, stride), .dparams = position_block(m, m->at.dblock, l));
+    inputs_take(m, b, &g);
+    return g;
 }
 
 pe_status heads_ready(model *m, const model_batch *b, bool backward, pe_error *err)
@@ -149,6 +155,7 @@ pe_status heads_forward(model *m, const model_batch *b, int64_t l, pe_error *err
 {
     pe_attention a = problem(m, b, l);
     pe_run run = layer_run(m, l);
+    inputs_forward(m, &m->trace[l], b);
     return ATTENTION(forward)(m->at.e, &a, &run, err);
 }
 
@@ -157,5 +164,7 @@ pe_status heads_backward(model *m, const model_batch *b, int64_t l, pe_error *er
     pe_attention a = problem(m, b, l);
     pe_attention_grad g = gradient(m, b, l);
     pe_run run = layer_run(m, l);
-    return ATTENTION(backward)(m->at.e, &a, &g, &run, err);
+    TRY(ATTENTION(backward)(m->at.e, &a, &g, &run, err));
+    inputs_backward(m, &m->layer[l], &m->trace[l], b);
+    return PE_OK;
 }

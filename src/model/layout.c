@@ -69,6 +69,7 @@ void model_init(model *m, uint64_t seed)
             init_tensor(m, &m->tensor[i], seed);
     fit_queries(m);
     position_init(m, seed);
+    inputs_init(m, seed);
 }
 
 /* Which tensors a model has: one list, by name, in one block. */
@@ -237,6 +238,8 @@ static pe_status list_tensors(model *m, pe_error *err)
         ok = t;
         m->output = (linear){ t ? t->offset : -1, -1, m->c.vocab, m->c.width };
     }
+    if (ok)
+        TRY(inputs_layout(m, err));
     return ok ? position_layout(m, err) : io_fail(err, PE_ERR_NOMEM, "no memory for the model's list of tensors");
 }
 

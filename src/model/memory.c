@@ -49,6 +49,11 @@ static void cut_trace(cutter *c, trace *t, const model *m, int64_t rows, bool ba
     cut_rows(c, &t->att, rows, l->out.in);
     cut_rows(c, &t->up, rows, l->up.out);
     cut_rows(c, &t->act, rows, l->down.in);
+    cut_rows(c, &t->logits, rows, l->gates.out);
+    real *sums; /* pieces are of whole lines of 16 numbers, so doubles are aligned there */
+    cut_rows(c, &sums, rows, l->gates.out * (int64_t)(sizeof(double) / sizeof(real)));
+    t->gates = (double *)(void *)sums;
+    cut_rows(c, &t->relative, rows, l->relative.out);
 }
 
 static void cut_slopes(cutter *c, model *m, int64_t rows)
@@ -62,6 +67,9 @@ static void cut_slopes(cutter *c, model *m, int64_t rows)
     cut_rows(c, &d->datt, rows, l->out.in);
     cut_rows(c, &d->dup, rows, l->up.out);
     cut_rows(c, &d->dact, rows, l->down.in);
+    cut_rows(c, &d->dq_gates, rows, l->gates.out);
+    cut_rows(c, &d->dk_gates, rows, l->gates.out);
+    cut_rows(c, &d->drelative, rows, l->relative.out);
     cut_rows(c, &d->dlogits, rows, m->c.vocab);
     cut_rows(c, &d->dnorm, chunks_of(rows), m->c.width);
 }

@@ -68,7 +68,9 @@ typedef struct model model;
  *     layer.L.up (2F, C): gates, then ups; with MODEL_GELU (F, C)
  *     layer.L.down (C, F)
  *     position.NAME: a learned tensor of the encoding that the embedding uses
- *     layer.L.position.NAME: one that attention uses; NAME.weight (H D, H D) where it is projected */
+ *     layer.L.position.NAME: one that attention uses; NAME.weight (H D, H D) where it is projected
+ *     layer.L.position.gates (H, C), layer.L.position.gates.bias (H), layer.L.position.relative (H R, C): projections
+ *         of the inputs per token that the encoding takes (inputs.c) */
 #define MODEL_NAME_MAX 96
 typedef struct model_tensor {
     char name[MODEL_NAME_MAX];

@@ -4,6 +4,7 @@
  *
  *     x0 = embed(tokens)
  *     each layer:   h1 = norm1(x)      qkv = h1 Wqkv'     att = attention(q, k, v)     x2 = x + att Wo'
+ *                   and what the encoding takes of each token: gates, relative = h1 W' (inputs.c)
  *                   h2 = norm2(x2)     up = h2 Wup'       act = silu(gate) * up        y = x2 + act Wdown'
  *     h = final(y)  logits = h E'      loss = mean of logsumexp(logits) - logits[target]
  */
@@ -37,6 +38,7 @@ typedef struct normal {
 typedef struct layer {
     normal norm1, norm2;
     linear qkv, out, up, down;
+    linear gates, relative; /* of inputs per token; out 0: the encoding takes none */
 } layer;
 
 /* What a layer leaves behind. Where nothing is to go backward all layers share one, and x, x2 and y are the same. */
@@ -48,6 +50,9 @@ typedef struct trace {
     real *att;           /* (N, H D) */
     real *lse;           /* (N, H); NULL where nothing is to go backward */
     real *up, *act;      /* (N, 2F or F), (N, F) */
+    real *logits;        /* (N, H) of gates; where the encoding takes them, as what follows */
+    double *gates;       /* (N, H) c */
+    real *relative;      /* (N, H R) */
 } trace;
 
 /* Gradients on their way down, reused by each layer. */
@@ -55,8 +60,9 @@ typedef struct slopes {
     real *dy, *dx2, *dx; /* (N, C): of a layer's output, middle and input */
     real *dh;            /* (N, C) */
     real *dqkv, *datt, *dup, *dact;
-    real *dlogits; /* (N, V) */
-    real *dnorm;   /* (chunks, 2 C): each chunk's share of a norm's gradient */
+    real *dlogits;                         /* (N, V) */
+    real *dq_gates, *dk_gates, *drelative; /* (N, H), (N, H), (N, H R) where the encoding takes them */
+    real *dnorm;                           /* (chunks, 2 C): each chunk's share of a norm's gradient */
 } slopes;
 
 /* The encoding in use, and its parameters as it wants them. */
@@ -169,6 +175,20 @@ pe_status heads_forward(model *m, const model_batch *b, int64_t l, pe_error *err
 pe_status heads_backward(model *m, const model_batch *b, int64_t l, pe_error *err);
 
 bool finite_all(const real *x, int64_t count); /* rows.c */
+
+/* ---------------------------------------------------------------- its inputs per token (inputs.c) */
+
+pe_status inputs_layout(model *m, pe_error *err); /* adds their projections to the list */
+void inputs_init(model *m, uint64_t seed);
+pe_status inputs_fit(const model *m, const pe_encoding *e, pe_error *err); /* whether the model has e's */
+/* Rows of the projections; then, of all rows, the sums of gates. */
+void inputs_project(const model *m, const layer *l, const trace *t, piece p);
+void inputs_forward(const model *m, const trace *t, const model_batch *b);
+void inputs_give(const model *m, const trace *t, const model_batch *b, pe_attention *a);
+void inputs_take(const model *m, const model_batch *b, pe_attention_grad *g);
+/* Of all rows, the gradient of the sums; then rows of that of the projections, which is added to dh. */
+void inputs_backward(model *m, const layer *l, const trace *t, const model_batch *b);
+void inputs_project_back(const model *m, const layer *l, piece p);
 
 /* ---------------------------------------------------------------- memory of a pass (memory.c) */
 

@@ -36,6 +36,7 @@ static void before_attention(void *arg, piece p)
     const pass *f = arg;
     norm_rows(f->m, f->l->norm1, f->t->h1, f->t->size1, f->t->x, p);
     linear_forward(f->m, f->l->qkv, f->t->qkv, f->t->h1, p, 0);
+    inputs_project(f->m, f->l, f->t, p);
 }
 
 /* y = x + more, where x may be y. */
@@ -211,6 +212,7 @@ static void below_attention(void *arg, piece p)
 {
     const pass *b = arg;
     linear_input(b->m, b->l->qkv, b->m->d.dh, b->m->d.dqkv, p);
+    inputs_project_back(b->m, b->l, p);
     norm_back(b->m, b->l->norm1, b->m->d.dx, b->m->d.dx2, b->t->x, b->t->size1, p);
 }
 
@@ -223,7 +225,7 @@ typedef struct weight_grad {
 
 typedef struct weight_pass {
     const model *m;
-    weight_grad g[4];
+    weight_grad g[6];
     int64_t rows;
 } weight_pass;
 
@@ -254,9 +256,14 @@ static void layer_weights(model *m, const layer *l, const trace *t, int64_t rows
                       { { l->down, d->dy, t->act },
                         { l->up, d->dup, t->h2 },
                         { l->out, d->dx2, t->att },
-                        { l->qkv, d->dqkv, t->h1 } },
+                        { l->qkv, d->dqkv, t->h1 },
+                        { l->gates, d->dq_gates, t->h1 },
+                        { l->relative, d->drelative, t->h1 } },
                       rows };
-    run_each(m, weight_slice, &w, slices(l->down) + slices(l->up) + slices(l->out) + slices(l->qkv));
+    int64_t count = 0;
+    for (size_t i = 0; i < sizeof w.g / sizeof *w.g; i++)
+        count += slices(w.g[i].l);
+    run_each(m, weight_slice, &w, count);
 }
 
 /* ---------------------------------------------------------------- the top */
@@ -326,7 +333,10 @@ static pe_status name_the_layer(const model *m, int64_t rows, pe_error *err)
         return io_fail(err, PE_ERR_RANGE, "the loss is not finite: the embedding's output is not");
     for (int64_t l = 0; l < m->c.layers; l++) {
         const trace *t = &m->trace[l];
-        const char *part = !finite_all(t->qkv, rows * m->layer[l].qkv.out)  ? "queries, keys and values"
+        const char *part = !finite_all(t->qkv, rows * m->layer[l].qkv.out) ? "queries, keys and values"
+                           : !finite_all(t->logits, rows * m->layer[l].gates.out) ||
+                                   !finite_all(t->relative, rows * m->layer[l].relative.out)
+                               ? "inputs of the encoding"
                            : !finite_all(t->att, rows * m->layer[l].out.in) ? "attention"
                            : !finite_all(t->x2, rows * m->c.width)          ? "output projection"
                            : !finite_all(t->act, rows * m->c.hidden)        ? "hidden units"

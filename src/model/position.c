@@ -194,6 +194,7 @@ pe_status model_use(model *m, const char *spec, pe_error *err)
     position next;
     TRY(position_use(&next, m, spec, err));
     pe_status s = check_tensors(m, next.e, err);
+    s = s ? s : inputs_fit(m, next.e, err);
     bool joined = pe_encoding_hooks(next.e) & PE_HOOK_EMBED;
     if (!s && m->embed.in + (joined ? pe_embed_width(next.e, m->embed.in) - m->embed.in : 0) != m->c.width)
         s = io_fail(err, PE_ERR_SHAPE, "%s: its code is not as wide as the one the model was trained with", spec);

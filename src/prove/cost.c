@@ -18,6 +18,7 @@ typedef struct cost_row {
     char spec[96];
     pe_params w;
     int64_t *at;
+    zoo_alike in;
     void *work;
     size_t bytes;
     double best, codes; /* seconds: attention; the codes that are added to words */
@@ -36,6 +37,7 @@ static void cost_table_free(cost_table *f)
 {
     for (int n = 0; f && n < f->count; n++) {
         pe_encoding_free(f->row[n].e);
+        zoo_alike_free(&f->row[n].in);
         free(f->row[n].w.data), free(f->row[n].at), free(f->row[n].work);
     }
     for (int n = 0; f && n < 4; n++)
@@ -53,7 +55,7 @@ static pe_attention attention(const cost_table *f, const cost_row *r)
                    .q = pe_view_of(f->x[0], PE_F32, 1, f->tokens, s.heads, s.head_dim),
                    .k = pe_view_of(f->x[1], PE_F32, 1, f->tokens, s.heads, s.head_dim),
                    .v = pe_view_of(f->x[2], PE_F32, 1, f->tokens, s.heads, s.head_dim), .q_at = at, .k_at = at,
-                   .mask.causal = true);
+                   .mask.causal = true, .q_gates = r->in.q_gates, .k_gates = r->in.k_gates, .relative = r->in.relative);
 }
 
 static float *floats(int64_t n)
@@ -98,6 +100,8 @@ static pe_status add_row(cost_table *f, const char *spec, const prove_given *g, 
     TRY(pe_encoding_init(r->e, r->w, g->seed, err));
     int64_t width = pe_embed_width(r->e, pe_encoding_shape(r->e).model_dim);
     f->widest = width > f->widest ? width : f->widest;
+    pe_positions at = pe_positions_of(r->at, PE_I64, 1, f->tokens, pe_encoding_axes(r->e));
+    TRY(zoo_alike_new(&r->in, r->e, 1, at, at, err));
     pe_attention a = attention(f, r);
     return pe_attention_work(r->e, &a, &PE_MAKE(pe_run, .params = r->w), &r->bytes, err);
 }

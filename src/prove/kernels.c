@@ -243,6 +243,7 @@ typedef struct halves {
     float *x[5];           /* q, k, v, whole, out: (T, H, D) */
     float *part[2], *line; /* (T, H, D) each; (4, T, H): max and sum of either half */
     double *carry;         /* (H, T) */
+    zoo_alike in;
     void *work;
     size_t bytes;
 } halves;
@@ -251,6 +252,7 @@ static void halves_free(halves *h)
 {
     for (int n = 0; n < 5; n++)
         free(h->x[n]);
+    zoo_alike_free(&h->in);
     free(h->part[0]), free(h->part[1]), free(h->line), free(h->carry), free(h->work);
 }
 
@@ -270,19 +272,25 @@ static pe_status halves_new(halves *h, const trial *t, pe_error *err)
     for (int i = 0; i < 3; i++)
         for (size_t j = 0; j < n; j++)
             h->x[i][j] = (float)from[i][j];
-    return PE_OK;
+    return zoo_alike_new(&h->in, t->m.e, 1, trial_places(t), trial_places(t), err);
 }
 
 /* Attention over keys from .. to-1. */
 static pe_attention over(const trial *t, const halves *h, int64_t from, int64_t to)
 {
     int64_t T = t->tokens, H = t->m.shape.heads, D = t->m.shape.head_dim, skip = from * H * D;
+    pe_view gates = h->in.k_gates;
+    if (gates.data) {
+        gates.data = (double *)gates.data + from * H;
+        gates.tokens = to - from;
+    }
     return PE_MAKE(pe_attention, .out = pe_view_of(h->x[4], PE_F32, 1, T, H, D),
                    .q = pe_view_of(h->x[0], PE_F32, 1, T, H, D),
                    .k = pe_view_of(h->x[1] + skip, PE_F32, 1, to - from, H, D),
                    .v = pe_view_of(h->x[2] + skip, PE_F32, 1, to - from, H, D), .q_at = trial_places(t),
                    .k_at = pe_positions_of(t->at + from * t->axes, PE_I64, 1, to - from, t->axes),
-                   .mask = { .causal = true, .keys_after = T - to });
+                   .mask = { .causal = true, .keys_after = T - to }, .q_gates = h->in.q_gates, .k_gates = gates,
+                   .relative = h->in.relative);
 }
 
 static pe_status need_work(halves *h, const trial *t, pe_attention a, pe_error *err)

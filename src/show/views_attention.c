@@ -14,11 +14,15 @@
 
 #define WEIGHTS_MAX (1 << 21) /* of one projection */
 
-enum { STREAM_WORDS = 2, STREAM_Q, STREAM_K };
+enum { STREAM_WORDS = 2, STREAM_Q, STREAM_K, STREAM_GATES, STREAM_RELATIVE };
+
+#define GATE_BIAS 2 /* a word of average size forgets an eighth */
 
 typedef struct layer {
     double *x, *embedded; /* (T, C), (T, width) */
     double *q, *k;        /* (T, H, D), (T, Hkv, D): zero but for the one head */
+    double *gates;        /* (T, H): c, where the encoding takes gates */
+    double *relative;     /* (T, H, R), where it takes vectors */
     double *prob;         /* (T, H, T) */
     int64_t width;
 } layer;
@@ -36,6 +40,8 @@ static pe_status layer_new(layer *l, const show_subject *s, int64_t T, pe_error 
     TRY(show_memory(&l->embedded, s, T, l->width, err));
     TRY(show_memory(&l->q, s, T, H * D, err));
     TRY(show_memory(&l->k, s, T, Hkv * D, err));
+    TRY(show_memory(&l->gates, s, T, H, err));
+    TRY(show_memory(&l->relative, s, T, H * pe_encoding_inputs(s->e).relative, err));
     return show_memory(&l->prob, s, T * H, T, err);
 }
 
@@ -78,9 +84,8 @@ static double layer_scale_without(const show_subject *s)
 
 /* y (T, heads, D) of one head = x (T, width) times a random matrix of variance factor^2/C. */
 static void layer_project_head(double *y, const double *x, const show_subject *s, int64_t T, int64_t width,
-                               int64_t heads, int64_t head, uint64_t stream, double factor)
+                               int64_t heads, int64_t D, int64_t head, uint64_t stream, double factor)
 {
-    int64_t D = s->shape.head_dim;
     double scale = factor / sqrt((double)s->shape.model_dim);
     for (int64_t c = 0; c < width; c++)
         for (int64_t d = 0; d < D; d++) {
@@ -92,10 +97,15 @@ static void layer_project_head(double *y, const double *x, const show_subject *s
 
 static void layer_project(layer *l, const show_subject *s, const show_request *r, int64_t T)
 {
-    int64_t H = s->shape.heads, Hkv = s->shape.kv_heads;
-    layer_project_head(l->q, l->embedded, s, T, l->width, H, r->head, random_at(r->seed, STREAM_Q),
+    int64_t H = s->shape.heads, Hkv = s->shape.kv_heads, D = s->shape.head_dim, R = pe_encoding_inputs(s->e).relative;
+    layer_project_head(l->q, l->embedded, s, T, l->width, H, D, r->head, random_at(r->seed, STREAM_Q),
                        layer_query_factor(s));
-    layer_project_head(l->k, l->embedded, s, T, l->width, Hkv, r->head / (H / Hkv), random_at(r->seed, STREAM_K), 1);
+    layer_project_head(l->k, l->embedded, s, T, l->width, Hkv, D, r->head / (H / Hkv), random_at(r->seed, STREAM_K), 1);
+    layer_project_head(l->gates, l->embedded, s, T, l->width, H, 1, r->head, random_at(r->seed, STREAM_GATES), 1);
+    layer_project_head(l->relative, l->embedded, s, T, l->width, H, R, r->head, random_at(r->seed, STREAM_RELATIVE), 1);
+    for (int64_t t = 0; t < T; t++) /* log sigmoid, summed up */
+        l->gates[t * H + r->head] =
+            (t ? l->gates[(t - 1) * H + r->head] : 0) - log1p(exp(-GATE_BIAS - l->gates[t * H + r->head]));
 }
 
 /* prob (T, H, T), with the encoding or with none of the same shape. */
@@ -106,6 +116,11 @@ static pe_status layer_attend(const layer *l, const show_sentence *w, bool with,
     pe_attention a = PE_MAKE(pe_attention, .q = pe_view_of(l->q, PE_F64, 1, T, H, D),
                              .k = pe_view_of(l->k, PE_F64, 1, T, s->shape.kv_heads, D), .q_at = where, .k_at = where,
                              .mask.causal = w->causal, .probabilities = pe_view_of(l->prob, PE_F64, 1, T, H, T));
+    pe_inputs in = pe_encoding_inputs(s->e);
+    if (with && in.gates)
+        a.q_gates = a.k_gates = pe_view_of(l->gates, PE_F64, 1, T, H, 1);
+    if (with && in.relative)
+        a.relative = pe_view_of(l->relative, PE_F64, 1, T, H, in.relative);
     if (with)
         return zoo_look(s->e, a, s->params, err);
     pe_encoding *none;

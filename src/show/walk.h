@@ -37,7 +37,10 @@ typedef struct walk_scene {
     char place[TOKENS][PLACE_ROOM];    /* "5", "(5,5)" */
     int query, key;
     uint8_t seen[TOKENS];
-    bool hidden; /* the encoding does not serve keys ahead of the query: they are not seen */
+    bool hidden;                /* the encoding does not serve keys ahead of the query: they are not seen */
+    double gate[TOKENS];        /* c, where the encoding takes gates; the same for all heads */
+    double relative[WIDTH_MAX]; /* (R): the query's vector, where it takes one */
+    int64_t R;
     double x[TOKENS * WIDTH_MAX], y[TOKENS * WIDTH_MAX]; /* (T, dim), (T, D): before and after the codes */
     attending plain, with;
     double wide[WALK_HEADS_MAX * WIDTH_MAX]; /* (H, D) of all heads, of which one is followed */

@@ -71,9 +71,33 @@ static pe_status terms_hold(const walk_scene *s, double sum[2][TOKENS], pe_error
     return PE_OK;
 }
 
+/* Shows what the encoding takes from the words beside queries, keys and values. */
+static void terms_input_step(walk *w, const walk_scene *s)
+{
+    static const words title = { "what a model computes from each word", "模型由每个词算出的量" };
+    static const words note = {
+        "A trained projection of the word gives these numbers; here they are drawn with the seed.",
+        "这些数由词的训练投影得到；这里由种子随机给出。"
+    };
+    pe_inputs in = pe_encoding_inputs(s->e);
+    if (!in.gates && !in.relative)
+        return;
+    walk_begin(w, title, in.gates ? "c_t = c_(t-1) + log f_t" : NULL, note);
+    for (int t = 0; in.gates && t < TOKENS; t++) {
+        char text[100];
+        tell out = tell_into(text, sizeof text);
+        if (t)
+            tell_say(&out, "%s - %s", tell_number(s->gate[t - 1]).text, tell_number(s->gate[t - 1] - s->gate[t]).text);
+        walk_equation(w, walk_name("c_%s", s->place[t]).text, t ? text : NULL, s->gate[t]);
+    }
+    if (in.relative)
+        walk_vector(w, walk_name("r_%s", s->place[s->query]).text, NULL, s->relative, s->R);
+}
+
 pe_status walk_terms(walk *w, walk_scene *s, pe_error *err)
 {
     double sum[2][TOKENS] = { { 0 } };
+    terms_input_step(w, s);
     for (int i = 0; i < s->formulas; i++)
         if (s->formula[i].hook & (PE_HOOK_CONTENT | PE_HOOK_BIAS)) {
             terms_score_step(w, s, i, sum);

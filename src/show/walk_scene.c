@@ -129,6 +129,22 @@ static void scene_draw_tokens(walk_scene *s)
         }
 }
 
+/* What the encoding takes beside the words: numbers with one digit too. A gate forgets up to 1.5 of a score. */
+static pe_status scene_draw_inputs(walk_scene *s, pe_error *err)
+{
+    s->R = pe_encoding_inputs(s->e).relative;
+    if (s->R > WIDTH_MAX)
+        return io_fail(err, PE_ERR_SHAPE, "%s: its input is %" PRId64 " wide; a walk shows %d at most",
+                       pe_encoding_spec(s->e), s->R, WIDTH_MAX);
+    for (int t = 0; t < TOKENS; t++) {
+        double forgets = floor(1 + 15 * random_uniform(s->r->seed + 2, (uint64_t)t));
+        s->gate[t] = (t ? round(s->gate[t - 1] * 10) : 0) / 10 - forgets / 10;
+    }
+    for (int64_t d = 0; d < s->R; d++)
+        s->relative[d] = floor(random_uniform(s->r->seed + 3, (uint64_t)d) * 31 - 15) / 10;
+    return PE_OK;
+}
+
 static pe_status scene_embed_tokens(walk_scene *s, pe_error *err)
 {
     return pe_embed(s->e, pe_view_of(s->y, PE_F64, 1, TOKENS, 1, s->D), pe_view_of(s->x, PE_F64, 1, TOKENS, 1, s->dim),
@@ -147,7 +163,10 @@ double walk_scene_tell(walk_scene *s, int formula, int key, int64_t element, cha
                           .keys = TOKENS,
                           .key = key,
                           .head = s->head,
-                          .element = element };
+                          .element = element,
+                          .q_gates = &s->gate[s->query],
+                          .k_gates = s->gate,
+                          .relative = s->relative };
     double number = NAN;
     if (!s->failed.status)
         pe_encoding_tell(s->e, formula, &asked, &number, text, room, &s->failed);
@@ -185,6 +204,7 @@ static pe_status attending_add_terms(double out[TOKENS], attending *a, const wal
                                      pe_error *err)
 {
     double score[WALK_HEADS_MAX * TOKENS] = { 0 }; /* (H, T) */
+    pe_inputs in = pe_encoding_inputs(a->e);
     pe_tile tile = { .size = sizeof(pe_tile),
                      .score = pe_view_of(score, PE_F64, 1, 1, s->heads, TOKENS),
                      .q = scene_same_for_heads(s, a->q, 1, a->D),
@@ -192,6 +212,12 @@ static pe_status attending_add_terms(double out[TOKENS], attending *a, const wal
                      .q_at = a->q_at,
                      .k_at = a->k_at,
                      .seen = s->seen };
+    if (in.gates) {
+        tile.q_gates = scene_same_for_heads(s, &s->gate[s->query], 1, 1);
+        tile.k_gates = scene_same_for_heads(s, s->gate, TOKENS, 1);
+    }
+    if (in.relative)
+        tile.relative = scene_same_for_heads(s, s->relative, 1, s->R);
     TRY(pe_encoding_content(a->e, stage, a->params, &tile, err));
     TRY(pe_encoding_bias(a->e, stage, a->params, &tile, err));
     memcpy(out, score + s->head * TOKENS, TOKENS * sizeof *out);
@@ -227,6 +253,13 @@ static pe_status attending_ask_library(attending *a, walk_scene *s, pe_error *er
                                 .mask.keep = pe_view_of(s->seen, PE_BOOL, 1, 1, 1, TOKENS), .scale = a->scale,
                                 .scores = pe_view_of(score, PE_F64, 1, 1, s->heads, TOKENS),
                                 .probabilities = pe_view_of(weight, PE_F64, 1, 1, s->heads, TOKENS));
+    pe_inputs in = pe_encoding_inputs(a->e);
+    if (in.gates) {
+        call.q_gates = scene_same_for_heads(s, &s->gate[s->query], 1, 1);
+        call.k_gates = scene_same_for_heads(s, s->gate, TOKENS, 1);
+    }
+    if (in.relative)
+        call.relative = scene_same_for_heads(s, s->relative, 1, s->R);
     TRY(zoo_look(a->e, call, a->params, err));
     memcpy(a->score, score + s->head * TOKENS, sizeof a->score);
     memcpy(a->weight, weight + s->head * TOKENS, sizeof a->weight);
@@ -308,6 +341,7 @@ static pe_status scene_set_up(walk_scene *s, const char *spec, pe_error *err)
     TRY(scene_make_params(s, err));
     TRY(scene_place_tokens(s, err));
     scene_draw_tokens(s);
+    TRY(scene_draw_inputs(s, err));
     TRY(scene_embed_tokens(s, err));
     return scene_attend(s, err);
 }

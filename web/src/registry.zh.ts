@@ -45,6 +45,9 @@ export const registryZh: Readonly<Record<string, string>> = {
     "把正弦编码的内积当作偏置，各头的压缩程度不同。",
   "Adds a trained bias per head and relative offset inside a two-dimensional window.": "二维窗口内，每个头、每个相对偏移一个可训练偏置。",
 
+  "Subtracts what a forget gate per token and head, computed from the token, forgets between the key and the query.":
+    "每个 token、每个头有一个由 token 内容算出的遗忘门；分数减去从键到查询之间所遗忘的部分。",
+
   // keys
   "add the code to the embedding, or concatenate it": "编码加到 x 上，还是拼接在 x 之后",
   "width of the code; default: model_dim": "编码的宽度；默认等于 model_dim",
