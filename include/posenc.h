@@ -327,8 +327,8 @@ typedef struct pe_attention {
     pe_view probabilities;    /* and small problems; data NULL: not wanted                                   */
     pe_view q_gates, k_gates; /* (B, Tq, H, 1), (B, Tk, H, 1): a number per token and head, c; score += c_i - c_j.
                                  Given if the encoding takes them (pe_encoding_inputs), else data NULL       */
-    pe_view relative;         /* (B, Tq, H, R): a vector per query and head, multiplied with a table by distance;
-                                 given if the encoding takes it                                              */
+    pe_view relative;         /* (B, Tq, H, R): a vector per query and head, multiplied with a table by distance and
+                                 by the query's gain (pe_encoding_gain); given if the encoding takes it      */
 } pe_attention;
 
 /* Inputs per token that an encoding takes beside q, k and v. Fused attention uses them in float32, except the difference
@@ -446,7 +446,8 @@ typedef struct pe_lowered_level {
 } pe_lowered_level;
 
 /* A table with a row per distance: row column[entry], per head or for all heads. PE_QUERY: score += (q + extra[h]) . row,
- * or with input relative . row; PE_KEY: score += k . row; PE_VALUE: out += probability * row, at any stage.           */
+ * or with input gain relative . row, where gain is the query's (pe_encoding_gain); PE_KEY: score += k . row; PE_VALUE:
+ * out += probability * row, at any stage.                                                                             */
 typedef struct pe_lowered_lookup {
     pe_side side;
     pe_stage stage;
@@ -617,7 +618,7 @@ typedef struct pe_tensor {
     int64_t offset;     /* in the block, in elements                                                         */
     int64_t count;
     const char *about;  /* what its rows are, in the order of the memory                                     */
-    unsigned hooks;     /* of the part it belongs to                                                         */
+    unsigned hooks;     /* of the part it belongs to; PE_HOOK_ROTATE only of frequencies                     */
     bool projected;     /* its initial values are codes of the distance, (rows, heads * head_dim); a model
                            trains a weight that they are multiplied by, for any number of rows               */
     double min, max;    /* a training step keeps its values within these; -inf, inf: no bounds               */

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Values worked out by hand for the rows that golden vectors do not cover: xpos, fope, pope, cope, kerple, fire, sandwich, wavelet,
- * hierarchical, forget and Falcon's ALiBi. Long decimals come from 20 digits of mpmath; the working stands beside each.
+ * hierarchical, forget, inkling and Falcon's ALiBi. Long decimals come from 20 digits of mpmath; the working stands beside each.
  * Everything is read in float64, and 1e-14 of the size allows for a dozen roundings of 2^-53. */
 #include "test.h"
 
@@ -186,6 +186,36 @@ TEST(forget_takes_off_the_gates_between_key_and_query)
             assert_near(score[(2 * 2 + h) * 3 + j], want[h][j]);
             assert_near(score[(j * 2 + h) * 3 + 2], -want[h][j]);
         }
+}
+
+/* ------------------------------------------------ inkling */
+
+/* d = 4, profiles P_0 = (1, -1), P_1 = (1/2, 2), and r = (3, 1): r.P = 2 at distance 0, 7/2 at 1, 0 past it and ahead.
+ * floor = 2, alpha = 1/2: tau_1 = 1, tau_7 = 1 + ln(8/2)/2 = 1.6931471805599453094. q.k = 4 for every key, times 1/4:
+ *   at 7: tau (1 + 2), tau (1 + 7/2), tau = 5.0794415416798359283, 7.6191623125197538924, 1.6931471805599453094
+ *   at 1, where tau is 1: keys at 1, 0, 2: 3, 9/2, 1 */
+TEST(inkling_mixes_profiles_of_the_distance)
+{
+    double profiles[] = { 1, -1, 0.5, 2 }, r[] = { 3, 1 }, q[] = { 1, 0, 0, 2 }, k[12] = { 0, 5, 1, 2, 4, 0, 0, 0, 2, 7, 7, 1 }, score[3], out[4];
+    static const struct {
+        int64_t q_at, k_at[3];
+        double want[3];
+    } cases[] = { { 7, { 7, 6, 5 }, { 5.0794415416798359283, 7.6191623125197538924, 1.6931471805599453094 } }, { 1, { 1, 0, 2 }, { 3, 4.5, 1 } } };
+    static char work[4096];
+    pe_encoding *e = encoding_of("inkling:distances=2,width=2,floor=2,alpha=0.5", (pe_shape){ 1, 1, 4, 0 });
+    assert_true(pe_encoding_inputs(e).relative == 2 && pe_encoding_scale(e) == 0.25 && pe_encoding_param_count(e) == 4);
+    for (int n = 0; n < COUNT(cases); n++) {
+        size_t bytes;
+        pe_attention a = PE_MAKE(pe_attention, .out = f64(out, 1, 1, 4), .q = f64(q, 1, 1, 4), .k = f64(k, 3, 1, 4), .v = f64(k, 3, 1, 4),
+                                 .q_at = places(&cases[n].q_at, 1), .k_at = places(cases[n].k_at, 3), .scores = f64(score, 1, 1, 3), .relative = f64(r, 1, 1, 2));
+        assert_ok(pe_reference_work(e, &a, &bytes, &err));
+        assert_true(bytes <= sizeof work);
+        assert_ok(pe_reference_forward(e, &a, &PE_MAKE(pe_run, .params = block(profiles, 4), .work = work, .work_bytes = sizeof work), &err));
+        for (int j = 0; j < 3; j++)
+            assert_near(score[j], cases[n].want[j]);
+    }
+    pe_encoding *without;
+    assert_refused(pe_encoding_new(&without, "inkling:alpha=0.5", (pe_shape){ 1, 1, 4, 0 }, &err), PE_ERR_RANGE, "only with floor");
 }
 
 /* ------------------------------------------------ cope */

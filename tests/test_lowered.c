@@ -74,7 +74,7 @@ static double *rotated(const reader *r, pe_side side, const double *x, int64_t t
     double *y = case_doubles(tokens * heads * dim);
     int64_t G = r->c->shape.kv_heads;
     memcpy(y, x, (size_t)(tokens * heads * dim) * sizeof *y);
-    for (int64_t n = 0; n < tokens * heads && r->l->pairs && (side != PE_VALUE || r->l->rotates_value); n++)
+    for (int64_t n = 0; n < tokens * heads && (side != PE_VALUE || r->l->rotates_value); n++)
         rotate_vector(r, side, n % heads / (heads / G), y + n * dim, dim, at + n / heads * r->c->axes);
     return y;
 }
@@ -133,9 +133,9 @@ static double lookup_of(const reader *r, const pe_lowered_lookup *t, int64_t h, 
     int64_t H = c->shape.heads, G = c->shape.kv_heads;
     const float *table = row_of(r, t, h, i, j);
     const double *x = t->side == PE_KEY ? r->k + (j * G + h / (H / G)) * t->dim : (t->input ? c->relative : r->q) + (i * H + h) * t->dim;
-    double sum = 0;
+    double sum = 0, gain = t->input ? pe_encoding_gain(c->e, PE_QUERY, c->q_at[i * c->axes]) : 1;
     for (int64_t d = 0; d < t->dim; d++)
-        sum += (x[d] + (t->extra ? (double)t->extra[h * t->row_stride + d] : 0)) * (double)table[d];
+        sum += (gain * x[d] + (t->extra ? (double)t->extra[h * t->row_stride + d] : 0)) * (double)table[d];
     return sum;
 }
 

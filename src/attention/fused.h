@@ -70,7 +70,7 @@ typedef struct sights {
 typedef struct tokens {
     float *q;                        /* (H, Tq, D)  rotated               */
     double *phase;                   /* (2, G, raw) cos and sin of a polar term's phases; NULL: none */
-    float *relative;                 /* (H, Tq, R)  the caller's vectors */
+    float *relative;                 /* (H, Tq, R)  the caller's vectors, times the queries' gain */
     float *kt;                       /* (G, tiles, BK / PANEL, D, PANEL) */
     float *kr;                       /* (G, tiles BK, Dp); NULL: not wanted */
     float *v;                        /* (G, tiles BK, Dw)                */
@@ -304,6 +304,7 @@ void polar_phases_sum(const fused *f);
 void ready_rotate(const fused *f, pe_side side, rotation_mode mode, float *x, int64_t head, int64_t heads, int64_t dim,
                   pe_positions at, int64_t t, int64_t n, int64_t shift); /* (n, heads, dim), packed, in place */
 void ready_panel(const fused *f, float *panel, const float *x, int64_t stride, int64_t n, int64_t dim); /* transposes */
+void ready_gain(const fused *f, float *x, int64_t i, int64_t n); /* x (n) *= query i's gain */
 void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t padded);
 void ready_raise(const fused *f, float *to, const tile *t, const float *from, int64_t dim, int64_t width,
                  const float *extra, double factor);

@@ -246,8 +246,10 @@ static void frequencies_back(const fused *f, const scratch *s, const tile *t, in
 static void store_queries(const fused *f, scratch *s, const tile *t, int64_t item)
 {
     pe_view to = f->p.g.dq;
-    for (int64_t r = 0; f->p.g.drelative.data && r < t->m; r++)
+    for (int64_t r = 0; f->p.g.drelative.data && r < t->m; r++) {
+        ready_gain(f, s->drelative + r * f->Rp, t->i + r, f->R);
         fused_store(f, f->p.g.drelative, t->i + r, t->h, s->drelative + r * f->Rp);
+    }
     if (!to.data && !f->back.dfrequency_q && !f->back.dphase)
         return;
     f->k->axpy(s->dq, (float)f->p.scale, s->dqs, t->m * f->Dp);

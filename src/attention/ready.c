@@ -63,6 +63,14 @@ void ready_rotate(const fused *f, pe_side side, rotation_mode mode, float *x, in
         rotate_on(f, x, n * heads, shift, false);
 }
 
+/* A query's gain, on what the caller gives beside it. */
+void ready_gain(const fused *f, float *x, int64_t i, int64_t n)
+{
+    int64_t at[PE_AXES_MAX];
+    if (f->p.rotating && f->p.rotating->gains)
+        f->k->scale(x, (float)gain_at(f->p.rotating, PE_QUERY, position(f->p.a.q_at, i, at)), n);
+}
+
 static void ready_queries(const fused *f, scratch *s, int64_t t, int64_t n)
 {
     ready_load(f, s->load, f->p.a.q, t, n, false);
@@ -75,9 +83,11 @@ static void ready_queries(const fused *f, scratch *s, int64_t t, int64_t n)
             f->k->widen(f->ready.q + (h * f->Tq + t + i) * f->D, s->load + (i * f->H + h) * f->D, PE_F32, f->D);
     const pe_view r = f->p.a.relative;
     for (int64_t i = t; f->R && i < t + n; i++)
-        for (int64_t h = 0; h < f->H; h++)
-            f->k->widen(f->ready.relative + (h * f->Tq + i) * f->R,
-                        (const char *)r.data + dtype_bytes(r.dtype, row_vec(r, i, h).at), r.dtype, f->R);
+        for (int64_t h = 0; h < f->H; h++) {
+            float *to = f->ready.relative + (h * f->Tq + i) * f->R;
+            f->k->widen(to, (const char *)r.data + dtype_bytes(r.dtype, row_vec(r, i, h).at), r.dtype, f->R);
+            ready_gain(f, to, i, f->R);
+        }
 }
 
 /* (rows, width) of a tile: vectors from (H, Tq, dim), and extra (H, width) where it is given, times a factor. */

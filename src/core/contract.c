@@ -36,8 +36,9 @@ static bool hooks_are_what_is_filled(const trial *t)
 {
     const part *p = t->p;
     unsigned said = p->row->info.hooks, own = PE_HOOK_EMBED | PE_HOOK_ROTATE | PE_HOOK_BIAS;
+    unsigned gain = p->gains && !p->pairs ? PE_HOOK_ROTATE : 0, free = PE_HOOK_BIAS | gain;
     return (said & own) == (row_hooks(p->row) | (p->gates ? PE_HOOK_BIAS : 0)) &&
-           (p->hooks & ~PE_HOOK_BIAS) == ((said & own & ~PE_HOOK_BIAS) | term_hooks(p)) && !(p->hooks & ~said);
+           (p->hooks & ~free) == ((said & own & ~free) | term_hooks(p)) && !(p->hooks & ~(said | gain));
 }
 
 static bool axes_can_be_counted(const trial *t)
@@ -381,7 +382,7 @@ static bool lane_is_free(const part *p, lane l, bool *taken)
 static bool lanes_share_the_head(const trial *t)
 {
     const part *p = t->p;
-    if (!p->row->rotate)
+    if (!(p->hooks & PE_HOOK_ROTATE))
         return true;
     if (p->pairs < 0 || p->rests < 0 || 2 * p->pairs + p->rests != p->shape.head_dim ||
         (p->pairs && !(p->from && p->to && p->pair)))
@@ -436,7 +437,7 @@ static bool mixes_have_tensors(const trial *t)
 
 static bool magnitude_is_above_0(const trial *t)
 {
-    return !(t->p->row->rotate && (t->p->exact || t->p->trained)) || t->p->magnitude > 0;
+    return !(t->p->hooks & PE_HOOK_ROTATE && (t->p->exact || t->p->trained)) || t->p->magnitude > 0;
 }
 
 static bool gains_have_gain(const trial *t)

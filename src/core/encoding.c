@@ -211,7 +211,7 @@ pe_status part_make(part *p, const row *r, value *values, pe_shape shape, const 
     TRY(part_contract(p, err));
     if (p->waves.count)
         TRY(part_waves(p, k, err));
-    return r->rotate ? part_plan(p, k, err) : PE_OK;
+    return p->hooks & PE_HOOK_ROTATE ? part_plan(p, k, err) : PE_OK;
 }
 
 void part_free(part *p)
@@ -244,7 +244,7 @@ static pe_status check_parts(const pe_encoding *e, pe_error *err)
         if (p->scale != 0 && scales && p->scale != scales->scale)
             return pe_fail(err, PE_ERR_SPEC, "%s and %s need different softmax scales, so they cannot be combined",
                            scales->row->info.name, name);
-        if (p->row->rotate && rotating)
+        if (p->hooks & PE_HOOK_ROTATE && rotating)
             return pe_fail(err, PE_ERR_SPEC, "%s and %s both rotate; one rotation per encoding",
                            rotating->row->info.name, name);
         if (p->count.on && carries)
@@ -260,7 +260,7 @@ static pe_status check_parts(const pe_encoding *e, pe_error *err)
             return pe_fail(err, PE_ERR_SPEC, "%s and %s both take gates; one per encoding", gates->row->info.name,
                            name);
         gates = p->gates ? p : gates;
-        rotating = p->row->rotate ? p : rotating;
+        rotating = p->hooks & PE_HOOK_ROTATE ? p : rotating;
         scales = p->scale != 0 ? p : scales;
         carries = p->count.on ? p : carries;
         polar = p->polar.on ? p : polar;

@@ -114,7 +114,7 @@ static double tell_value(const formula *f, const pe_question *of, int64_t r, con
 }
 
 /* "q_5 · key_table[14] = ...", (q_5 + v) where a term has an extra. */
-static double tell_term(const formula *f, const pe_question *of, tell *out)
+static double tell_term(const pe_encoding *e, const formula *f, const pe_question *of, tell *out)
 {
     const part *p = f->part;
     const term *t = f->term;
@@ -130,14 +130,19 @@ static double tell_term(const formula *f, const pe_question *of, tell *out)
              : query  ? 'q'
                       : 'k',
              query ? of->q_at[0] : k_at, extra ? " + " : "", extra ? extra : "", extra ? ")" : "", name, r);
-    double sum = 0;
+    const part *gains = t->input ? rotating_part(e, PE_QUERY) : NULL;
+    double sum = 0, gain = gains ? gain_at(gains, PE_QUERY, of->q_at) : 1;
+    if (gain != 1)
+        tell_say(out, "%s · (", tell_number(gain).text);
     for (int64_t d = 0; d < D; d++) {
         double a = x[d] + (extra ? param(p, of->params, t->extra, of->head * D + d) : 0),
                b = part_entry(p, of->params, t, r, of->head, d);
         tell_say(out, "%s%s · %s", d ? " + " : "", tell_factor(a).text, tell_factor(b).text);
         sum += a * b;
     }
-    return sum;
+    if (gain != 1)
+        tell_say(out, ")");
+    return gain * sum;
 }
 
 static double gate_of(const part *p, const pe_question *of, int64_t key)
@@ -228,7 +233,7 @@ static double tell_any(const pe_encoding *e, const formula *f, const pe_question
 {
     switch (f->kind) {
     case TELLS_CODE: return tell_code(f->part, of, out);
-    case TELLS_TERM: return tell_term(f, of, out);
+    case TELLS_TERM: return tell_term(e, f, of, out);
     case TELLS_COUNT: return tell_count(f->part, of, out);
     case TELLS_POLAR: return tell_polar(f, of, out);
     case TELLS_BIAS: return tell_bias(f, of, out);

@@ -52,7 +52,7 @@ void params_tell(pe_encoding *e)
                                 .offset = t->offset,
                                 .count = t->count,
                                 .about = t->about,
-                                .hooks = e->part[i].hooks,
+                                .hooks = e->part[i].hooks & ~(e->part[i].trained ? 0u : PE_HOOK_ROTATE),
                                 .projected = t->projected,
                                 .min = bounded ? t->min : -INFINITY,
                                 .max = bounded ? t->max : INFINITY,

@@ -33,7 +33,9 @@ const part *rotating_part(const pe_encoding *e, pe_side side)
 {
     for (int i = 0; i < e->parts; i++) {
         const part *p = &e->part[i];
-        if (p->row->rotate && (side == PE_VALUE ? p->rotates_value : side == PE_OUTPUT ? p->rotates_output : true))
+        if (p->hooks & PE_HOOK_ROTATE && (side == PE_VALUE    ? p->rotates_value
+                                          : side == PE_OUTPUT ? p->rotates_output
+                                                              : true))
             return p;
     }
     return NULL;

@@ -56,7 +56,8 @@ typedef struct tensor {
 
 /* A score or value term by table: score(i, j) += x . table[index(i - j)][h], x being q_i + extra[h] or k_j; for
  * PE_VALUE out_i += p(i, j) table[index(i - j)][h]. The distance is that of first coordinates. With input, D is that
- * many, and the caller gives a vector for each query and head, which replaces q_i. */
+ * many, and the caller gives a vector for each query and head, which replaces q_i; gain multiplies it as it does q_i.
+ */
 typedef struct term {
     pe_side side; /* must be PE_QUERY, PE_KEY or PE_VALUE */
     int table;    /* must be a tensor (R, H or 1, D), or -1: entry computes it */
@@ -117,7 +118,8 @@ struct pe_part {
 
     tensor tensor[TENSORS_MAX];
     int tensors;
-    unsigned hooks; /* the row's; init may clear hooks that the spec does not use */
+    unsigned hooks; /* the row's; init may clear hooks that the spec does not use, and set PE_HOOK_ROTATE where it gains
+                       without pairs */
     unsigned claims;
     int64_t axes; /* coordinates of a position; must be 1 to PE_AXES_MAX */
 

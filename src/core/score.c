@@ -4,6 +4,8 @@
  * and an index, a function of two positions, a count of keys); the loops are here, once. */
 #include "core/score.h"
 
+#include "core/rotation.h"
+
 /* ---------------------------------------------------------------- terms that count keys (counting in row.h) */
 
 double count_gate(const part *p, double dot)
@@ -109,15 +111,16 @@ typedef struct cell {
     const uint8_t *seen; /* (Tk) of this query and head, or NULL */
     int64_t q_at[PE_AXES_MAX], k_at[PE_AXES_MAX];
     vec q, k, dq, dk, relative, drelative;
+    double gain; /* of queries: q has it, relative not yet */
 } cell;
 
 static double term_value(const part *p, const term *t, const cell *c)
 {
     int64_t r = t->index(p, c->q_at[0] - c->k_at[0]);
     vec x = t->input ? c->relative : t->side == PE_QUERY ? c->q : c->k;
-    double sum = 0;
+    double sum = 0, gain = t->input ? c->gain : 1;
     for (int64_t d = 0; d < depth(p, t); d++)
-        sum += (vec_get(x, d) + extra_of(p, c->w, t, c->head, d)) * part_entry(p, c->w, t, r, c->head, d);
+        sum += (gain * vec_get(x, d) + extra_of(p, c->w, t, c->head, d)) * part_entry(p, c->w, t, r, c->head, d);
     return sum;
 }
 
@@ -126,12 +129,13 @@ static void term_back(const part *p, const term *t, const cell *c, double ds)
     int64_t r = t->index(p, c->q_at[0] - c->k_at[0]), D = depth(p, t);
     vec x = t->input ? c->relative : t->side == PE_QUERY ? c->q : c->k;
     vec dx = t->input ? c->drelative : t->side == PE_QUERY ? c->dq : c->dk;
+    double gain = t->input ? c->gain : 1;
     for (int64_t d = 0; d < D; d++) {
         double x_grad = ds * part_entry(p, c->w, t, r, c->head, d);
-        vec_add(dx, d, x_grad);
+        vec_add(dx, d, gain * x_grad);
         if (t->extra >= 0)
             grad(p, c->dw, t->extra, c->head * D + d, x_grad);
-        part_entry_grad(p, c->dw, t, r, c->head, d, ds * (vec_get(x, d) + extra_of(p, c->w, t, c->head, d)));
+        part_entry_grad(p, c->dw, t, r, c->head, d, ds * (gain * vec_get(x, d) + extra_of(p, c->w, t, c->head, d)));
     }
 }
 
@@ -162,6 +166,8 @@ static cell cell_of(const pe_encoding *e, pe_params w, const pe_tile *t, const p
         c.drelative = row_vec(g->drelative, i, h);
     }
     position(t->q_at, i, c.q_at);
+    const part *gains = e->relative ? rotating_part(e, PE_QUERY) : NULL;
+    c.gain = gains ? gain_at(gains, PE_QUERY, c.q_at) : 1;
     return c;
 }
 

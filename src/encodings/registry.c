@@ -14,7 +14,7 @@
     X(rope)                                                                                                            \
     X(xpos)                                                                                                            \
     X(fope) X(pope) X(shaw) X(transformer_xl) X(xlnet) X(deberta) X(cope) X(wavelet) X(alibi) X(t5) X(kerple) X(fire)  \
-        X(sandwich) X(window) X(forget)
+        X(sandwich) X(window) X(forget) X(inkling)
 
 #define DECLARE(name) extern const row pe_row_##name;
 #define POINT(name) &pe_row_##name,

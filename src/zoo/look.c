@@ -54,7 +54,7 @@ pe_status zoo_alike_new(zoo_alike *out, const pe_encoding *e, int64_t batch, pe_
         out->k_gates = alike_view(at + q.tokens * H, batch, k.tokens, H, 1);
     }
     for (int64_t i = 0; i < vectors; i++)
-        at[gates + i] = random_normal(1, (uint64_t)(i % (H * in.relative)));
+        at[gates + i] = i < H * in.relative ? random_normal(1, (uint64_t)i) : at[gates + i - H * in.relative];
     if (in.relative)
         out->relative = alike_view(at + gates, batch, q.tokens, H, in.relative);
     return PE_OK;

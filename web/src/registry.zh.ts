@@ -47,8 +47,15 @@ export const registryZh: Readonly<Record<string, string>> = {
 
   "Subtracts what a forget gate per token and head, computed from the token, forgets between the key and the query.":
     "每个 token、每个头有一个由 token 内容算出的遗忘门；分数减去从键到查询之间所遗忘的部分。",
+  "Adds a bias by distance that the query's token mixes from trained profiles; zero past the last one.":
+    "由查询的 token 把若干可训练的距离曲线混合成偏置；超出最后一个距离后为零。",
 
   // keys
+  "N: distances 0 to N-1 have a trained profile; nothing is added past them": "N：距离 0 到 N-1 各有一行可训练曲线；更远处不加",
+  "numbers of the vector that the caller gives per query and head": "调用者为每个查询、每个头给出的向量的宽度",
+  "scores of queries from here on are multiplied by 1 + alpha ln((i+1)/floor); default: nowhere":
+    "从这个位置起，查询的分数乘以 1 + alpha ln((i+1)/floor)；默认不乘",
+  "see floor": "见 floor",
   "add the code to the embedding, or concatenate it": "编码加到 x 上，还是拼接在 x 之后",
   "width of the code; default: model_dim": "编码的宽度；默认等于 model_dim",
   "N: the length of the sequence": "N：序列长度",
@@ -176,6 +183,7 @@ export const registryZh: Readonly<Record<string, string>> = {
   "share of a frequency's cosine: key head, frequency, pair": "每个频率的余弦所占份额：键头、频率、分量对",
   "share of a frequency's sine: key head, frequency, pair": "每个频率的正弦所占份额：键头、频率、分量对",
   "radians: key head, element": "弧度：键头、分量",
+  "row: the distance; what the caller's vector is multiplied with": "每行一个距离：与调用者给出的向量相乘",
   "row: bucket of the distance, keys at and before the query first": "每行一个距离桶，查询自身及之前的键在前",
   "strength per head; above 0": "每头的强度；大于 0",
   "reach (log) or exponent (power, at most 2) per head; above 0": "每头的作用范围（log）或指数（power，至多 2）；大于 0",
@@ -187,6 +195,7 @@ export const registryZh: Readonly<Record<string, string>> = {
 
   // papers and models with a remark
   "Haviv et al. 2022 (causal models without an encoding)": "Haviv et al. 2022（没有位置编码的因果模型）",
+  "Thinking Machines Lab 2026 (transformers' inkling)": "Thinking Machines Lab 2026（transformers 的 inkling）",
   folklore: "常识性做法，无确切出处",
   "folklore; the step between integers and sinusoids": "常识性做法；从整数到正弦之间的一步",
   "Su 2020 (kexue.fm/archives/7947)": "苏剑林 2020（kexue.fm/archives/7947）",
