@@ -131,6 +131,7 @@ typedef struct module {
     int64_t heads, kv_heads, head_dim;
     int64_t queries, keys;
     double *q, *k, *v;     /* (queries, heads, head_dim), (keys, kv_heads, head_dim) twice */
+    double *gates, *relative; /* (keys, heads), (queries, heads, R), where the row takes them */
     bool causal;
     const char *output;    /* the output projection's name; NULL: none */
 } module;

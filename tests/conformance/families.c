@@ -159,11 +159,11 @@ static pe_status run_transformer_xl(golden *c)
 }
 
 /* q, k, v as (tokens, heads, head_dim). */
-static pe_status read_heads(golden *c, const char *field, const module *m, int64_t tokens, double **out)
+static pe_status read_heads(golden *c, const char *field, int64_t tokens, int64_t heads, int64_t dim, double **out)
 {
     golden_tensor t;
     TRY(golden_real(c, field, &t));
-    TRY(golden_fits(c, field, &t, 3, tokens, m->heads, m->head_dim));
+    TRY(golden_fits(c, field, &t, 3, tokens, heads, dim));
     *out = golden_alloc(c, t.count, sizeof **out);
     for (int64_t n = 0; *out && n < t.count; n++)
         (*out)[n] = (double)t.real[n];
@@ -191,9 +191,9 @@ static pe_status run_xlnet(golden *c)
     if (memory != m.keys - m.queries)
         return golden_fail(c, "mem is %" PRId64 "; %" PRId64 " keys and %" PRId64 " queries say otherwise", memory,
                            m.keys, m.queries);
-    TRY(read_heads(c, "q", &m, m.queries, &m.q));
-    TRY(read_heads(c, "k", &m, m.keys, &m.k));
-    TRY(read_heads(c, "v", &m, m.keys, &m.v));
+    TRY(read_heads(c, "q", m.queries, m.heads, m.head_dim, &m.q));
+    TRY(read_heads(c, "k", m.keys, m.heads, m.head_dim, &m.k));
+    TRY(read_heads(c, "v", m.keys, m.heads, m.head_dim, &m.v));
     TRY(golden_real(c, "k_rel", &table));
     TRY(golden_fits(c, "k_rel", &table, 3, m.keys + m.queries, m.heads, m.head_dim));
     if (golden_has(c, "r"))
@@ -255,6 +255,70 @@ static pe_status run_t5(golden *c)
     return module_compare(c, &m, e, w);
 }
 
+/* ---------------------------------------------------------------- Inkling */
+
+static pe_status run_inkling(golden *c)
+{
+    module m = { .output = "o_proj", .causal = true };
+    golden_tensor k, proj;
+    const pe_encoding *e;
+    pe_params w;
+    char spec[120], scaling[80] = "";
+    int64_t floor = 0;
+    double alpha = 0.1;
+    TRY(golden_size(c, "heads", IO_REQUIRED, &m.heads));
+    TRY(golden_size(c, "head_dim", IO_REQUIRED, &m.head_dim));
+    TRY(golden_size(c, "log_scaling_n_floor", IO_OPTIONAL, &floor));
+    TRY(io_json_real(&alpha, &c->meta, "log_scaling_alpha", IO_OPTIONAL, &c->err));
+    TRY(golden_real(c, "k", &k));
+    TRY(golden_fits(c, "k", &k, 3, -1, -1, m.head_dim));
+    m.kv_heads = k.shape[1];
+    TRY(golden_real(c, "rel_logits_proj_proj", &proj));
+    TRY(golden_fits(c, "rel_logits_proj_proj", &proj, 2, -1, -1, 0));
+    int64_t R = proj.shape[0], distances = proj.shape[1];
+    m.queries = m.keys = k.shape[0];
+    TRY(read_heads(c, "q", m.queries, m.heads, m.head_dim, &m.q));
+    TRY(read_heads(c, "k", m.keys, m.kv_heads, m.head_dim, &m.k));
+    TRY(read_heads(c, "v", m.keys, m.kv_heads, m.head_dim, &m.v));
+    TRY(read_heads(c, "r", m.queries, m.heads, R, &m.relative));
+    if (floor)
+        snprintf(scaling, sizeof scaling, ",floor=%" PRId64 ",alpha=%.17g", floor, alpha);
+    snprintf(spec, sizeof spec, "inkling:distances=%" PRId64 ",width=%" PRId64 "%s", distances, R, scaling);
+    TRY(start(c, &m, spec, &e, &w));
+    float *profiles = golden_alloc(c, proj.count, sizeof *profiles); /* the transpose */
+    if (!profiles)
+        return PE_ERR_NOMEM;
+    for (int64_t n = 0; n < proj.count; n++)
+        profiles[n] = proj.real[n % R * distances + n / R];
+    TRY(params_set(c, e, w, "profiles", profiles, proj.count));
+    return module_compare(c, &m, e, w);
+}
+
+/* ---------------------------------------------------------------- the Forgetting Transformer */
+
+static pe_status run_forget(golden *c)
+{
+    module m = { .causal = true };
+    golden_tensor x;
+    const pe_encoding *e;
+    pe_params w;
+    int64_t heads;
+    TRY(module_read(c, &m, "q", "k", "v"));
+    TRY(golden_real(c, "x", &x));
+    double *wide = golden_alloc(c, x.count, sizeof *wide);
+    if (!wide)
+        return PE_ERR_NOMEM;
+    for (int64_t n = 0; n < x.count; n++)
+        wide[n] = (double)x.real[n];
+    TRY(module_linear(c, "fgate_proj", wide, m.keys, x.shape[1], &m.gates, &heads));
+    if (heads != m.heads)
+        return golden_fail(c, "fgate_proj has %" PRId64 " rows; needs %" PRId64, heads, m.heads);
+    for (int64_t n = 0; n < m.keys * heads; n++)
+        m.gates[n] = (n < heads ? 0 : m.gates[n - heads]) - log1p(exp(-m.gates[n]));
+    TRY(start(c, &m, "forget", &e, &w));
+    return module_compare(c, &m, e, w);
+}
+
 pe_status run_relative_attention(golden *c)
 {
     static const struct {
@@ -264,7 +328,9 @@ pe_status run_relative_attention(golden *c)
                   { "distance_embedding_weight", run_shaw },
                   { "pos_bias_u", run_transformer_xl },
                   { "k_rel", run_xlnet },
-                  { "relative_attention_bias_weight", run_t5 } };
+                  { "relative_attention_bias_weight", run_t5 },
+                  { "rel_logits_proj_proj", run_inkling },
+                  { "fgate_proj_weight", run_forget } };
     if (golden_has(c, "logits"))
         return run_language_model(c);
     for (int n = 0; n < COUNT(kinds); n++)

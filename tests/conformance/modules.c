@@ -79,6 +79,11 @@ static pe_status attend(golden *c, const module *m, const pe_encoding *e, pe_par
                        .k = pe_view_of(m->k, PE_F64, 1, m->keys, m->kv_heads, m->head_dim),
                        .v = pe_view_of(v, PE_F64, 1, m->keys, m->kv_heads, m->head_dim),
                        .q_at = q_at, .k_at = k_at, .mask = { .causal = m->causal } };
+    pe_inputs in = pe_encoding_inputs(e);
+    if (in.gates)
+        a.q_gates = a.k_gates = pe_view_of(m->gates, PE_F64, 1, m->keys, m->heads, 1);
+    if (in.relative)
+        a.relative = pe_view_of(m->relative, PE_F64, 1, m->queries, m->heads, in.relative);
     TRY(pe_reference_work(e, &a, &bytes, &c->err));
     void *work = golden_alloc(c, (int64_t)bytes, 1);
     return work ? pe_reference_forward(e, &a, &PE_MAKE(pe_run, .params = w, .work = work, .work_bytes = bytes), &c->err) : PE_ERR_NOMEM;

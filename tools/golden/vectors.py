@@ -401,6 +401,46 @@ def t5(given, decoder):
     return {"x": x, "out": out, "position_bias": bias, **weights}
 
 
+def inkling(given, floor):
+    """Inkling's attention after its convolutions and norms: the bias, tau and the softmax are its own functions'."""
+    from transformers.models.inkling.configuration_inkling import InklingTextConfig
+    from transformers.models.inkling.modeling_inkling import InklingAttention
+
+    config = InklingTextConfig(
+        hidden_size=WIDTH, num_hidden_layers=1, num_attention_heads=HEADS, num_key_value_heads=2, head_dim=HEAD_DIM,
+        d_rel=4, rel_extent=9, log_scaling_n_floor=floor, log_scaling_alpha=0.5, layer_types=["hybrid"],
+    )  # fmt: skip
+    module = InklingAttention(eager(config), layer_idx=0).eval()
+    weights = given.weights(module)
+    x = given.normal("x", 24, WIDTH)
+    seen = {}
+    module.q_norm.register_forward_hook(lambda _, __, y: seen.update(q=y[0]))
+    module.k_norm.register_forward_hook(lambda _, __, y: seen.update(k=y[0]))
+    module.v_sconv.register_forward_hook(lambda _, __, y: seen.update(v=y[0].view(24, 2, HEAD_DIM)))
+    module.r_proj.register_forward_hook(lambda _, __, y: seen.update(r=y[0].view(24, HEADS, 4)))
+    mask = torch.full((24, 24), torch.finfo(torch.float32).min).triu(1)[None, None]
+    out, probs = first(module(x[None], attention_mask=mask))
+    return {"x": x, **seen, "out": out, "probs": probs, **weights}
+
+
+def forget(given):
+    """The Forgetting Transformer's attention written out: no release of it is among the models of transformers."""
+    module = torch.nn.ModuleDict(
+        {name: torch.nn.Linear(WIDTH, width) for name, width in
+         (("q", WIDTH), ("k", WIDTH), ("v", WIDTH), ("fgate_proj", HEADS))}
+    )  # fmt: skip
+    weights = given.weights(module)
+    x = given.normal("x", 24, WIDTH)
+    q, k, v = (module[name](x).view(24, HEADS, HEAD_DIM).transpose(0, 1) for name in "qkv")
+    log_f = torch.nn.functional.logsigmoid(module["fgate_proj"](x)).T
+    scores = q @ k.transpose(1, 2) / HEAD_DIM**0.5
+    for i in range(24):
+        for j in range(i + 1):
+            scores[:, i, j] += log_f[:, j + 1 : i + 1].sum(-1)
+    probs = scores.masked_fill(torch.ones(24, 24).triu(1).bool(), float("-inf")).softmax(-1)
+    return {"x": x, "out": (probs @ v).transpose(0, 1).reshape(24, WIDTH), "probs": probs, **weights}
+
+
 def language_model(given, model, tied):
     model = model.float().eval()
     weights = given.weights(model, names=lambda key: key)
@@ -453,6 +493,12 @@ def relative_attention(stored):
     yield case("xlnet_with_memory", module_meta(mem=9, note="bidirectional; u=r_w_bias, v=r_r_bias"), xlnet)
     for name, decoder in (("t5_encoder", False), ("t5_decoder", True)):
         yield case(name, module_meta(scale=1.0, note="no 1/sqrt(d) in T5"), t5, decoder)
+    note = "q, k, v as they enter the product; score = tau (q.k/d + r.proj[:, i-j]), 0 <= i-j < rel_extent"
+    for name, floor in (("inkling", None), ("inkling_log_scaling", 6)):
+        more = {"log_scaling_n_floor": floor, "log_scaling_alpha": 0.5} if floor else {}
+        yield case(name, module_meta(**more, note=note), inkling, floor)
+    note = "score += the sum of log sigmoid(fgate_proj(x)) over j+1..i; written out in torch"
+    yield case("forgetting_transformer", module_meta(note=note), forget)
     note = "whole tiny BLOOM: ALiBi causal LM, tied output"
     yield case("bloom_lm", module_meta(layers=2, vocab=64, layer_norm_epsilon=1e-05, note=note), bloom_lm)
     meta = {"config": llama_config().to_dict(), "note": "whole tiny Llama: RoPE causal LM with grouped keys"}
