@@ -30,6 +30,7 @@ static const char *const case_combinations[] = {
     "sinusoidal+alibi", "rope+t5", "shaw+alibi:slopes=learned", "cope+rope:magnitude=1.25", "xpos+kerple",
     "deberta:buckets=8,max=32+fire:hidden=8", "transformer-xl+rope:turn=qkvo+alibi", "rope:axes=2,split=axial+window", "cope+shaw",
     "rope+deberta:buckets=8,max=32", "t5+alibi+kerple+fire", "rope:learned=heads", "rope:axes=2,learned=shared,pairs=adjacent",
+    "rope+forget", "forget+inkling:distances=9,width=3,floor=2", "rope:temperature=0.1,floor=4+inkling:distances=40,width=3",
 };
 
 typedef struct twin {

@@ -338,6 +338,8 @@ TEST(models_that_need_nothing_are_told_so)
     } rows[] = {
         { "rope", 2048, EXTEND_NOTHING, "was trained at" },
         { "alibi", 8192, EXTEND_NOTHING, "nothing to set" },
+        { "forget", 8192, EXTEND_NOTHING, "nothing to set" },
+        { "inkling", 8192, EXTEND_NOTHING, "nothing to set" },
         { "t5", 8192, EXTEND_NOTHING, "nothing to set" },
         { "none", 8192, EXTEND_NOTHING, "nothing to set" },
         { "learned:rows=2048", 8192, EXTEND_NO, "hierarchical" },

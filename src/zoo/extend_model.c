@@ -39,6 +39,15 @@ static const struct {
     { "fire", EXTEND_NOTHING,
       "FIRE divides the distance by the position, so any length stays within the range it was "
       "trained on (2310.04418). There is nothing to set." },
+    { "forget", EXTEND_NOTHING,
+      "The gates are computed from the tokens and forget as much per token at any length (Lin et al. 2025, "
+      "2503.02130). "
+      "There is nothing to set." },
+    { "inkling", EXTEND_NOTHING,
+      "Inkling's bias depends on the distance and is 0 past its last profile, so any length is defined; "
+      "log_scaling_n_floor makes the scores of late queries larger. There is nothing to set: raise the served length, "
+      "and "
+      "measure." },
     { "learned", EXTEND_NO,
       "The table of positions ends where training ended: there is no row for a later one. It can be continued by "
       "posenc's hierarchical row (a new row is a mix of two trained ones), which needs code in the engine." },

@@ -75,6 +75,8 @@ const zoo_row zoo_rows_parts[] = {
     { "hyperclovax_vision_v2", "parts", "text_config=hyperclovax vision_config=qwen2_5_vl_vision" },
     { "idefics2", "parts", "text_config=mistral perceiver_config=idefics2_perceiver vision_config=idefics2_vision" },
     { "idefics3", "parts", "text_config=llama vision_config=idefics3_vision" },
+    { "inkling_mm_model", "parts", "folder=inkling text_config=inkling_text vision_config=inkling_vision "
+      "audio_config=inkling_audio" },
     { "instructblip", "parts", "text_config=opt qformer_config=instructblip_qformer "
       "vision_config=instructblip_vision_model" },
     { "instructblipvideo", "parts", "text_config=opt qformer_config=instructblipvideo_qformer "

@@ -188,6 +188,7 @@ static const struct {
     { "recurrent", hf_recurrent },
     { "dinov3", hf_dinov3 },
     { "shaw", hf_shaw },
+    { "inkling", hf_inkling },
     { "dbrx", hf_dbrx },
     { "mla", hf_mla },
     { "nomic", hf_nomic },

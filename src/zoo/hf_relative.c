@@ -4,6 +4,8 @@
  * biases or vectors by distance. */
 #include "zoo/hf.h"
 
+#include "base/text.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,6 +116,65 @@ pe_status hf_t5(hf_part *h)
     if (both)
         TRY(add_t5(&decoder, true));
     return only ? PE_OK : add_t5(&encoder, false);
+}
+
+/* ---------------------------------------------------------------- Inkling */
+
+/* Without layer_types, local_layer_ids may list the layers with a window (its config class). */
+static pe_status local_layers(hf_part *h, bool *given, bool local[ZOO_LAYERS_MAX])
+{
+    io_node list;
+    *given = false;
+    if (hf_has(h, "layer_types") || !hf_has(h, "local_layer_ids"))
+        return PE_OK;
+    TRY(io_json_array(&list, h->config, "local_layer_ids", IO_REQUIRED, h->b->err));
+    *given = true;
+    for (io_node at = { 0 }; io_json_next(&at, &list);) {
+        int64_t n = 0;
+        TRY(io_json_int(&n, &at, NULL, IO_REQUIRED, (io_int_range){ 0, INT32_MAX }, h->b->err));
+        if (n < ZOO_LAYERS_MAX)
+            local[n] = true;
+    }
+    return PE_OK;
+}
+
+/* Sliding layers have a shape of their own, as many distances as the window, and scores that do not grow with the
+ * position. */
+pe_status hf_inkling(hf_part *h)
+{
+    bool listed, local[ZOO_LAYERS_MAX] = { false };
+    int64_t width = 16, extent = 1024, floor = 0;
+    double alpha = 0.1;
+    hf_layers layers;
+    h->length_keys = "max_position_embeddings|model_max_length";
+    TRY(hf_measure(h));
+    TRY(hf_int(h, &width, "d_rel", width));
+    TRY(hf_int(h, &extent, "rel_extent", extent));
+    TRY(hf_int(h, &floor, "log_scaling_n_floor", 0));
+    if (floor)
+        TRY(hf_real(h, &alpha, "log_scaling_alpha", alpha));
+    pe_shape swa = h->shape;
+    TRY(hf_int(h, &swa.heads, "swa_num_attention_heads", 64));
+    TRY(hf_int(h, &swa.kv_heads, "swa_num_key_value_heads", 16));
+    TRY(hf_int(h, &swa.head_dim, "swa_head_dim", 128));
+    char scaling[80] = "";
+    if (floor)
+        snprintf(scaling, sizeof scaling, ",floor=%" PRId64 ",alpha=%s", floor, text_show(alpha).text);
+    TRY(local_layers(h, &listed, local));
+    TRY(hf_layers_start(&layers, h));
+    for (int64_t n = 0; n < h->part->layers; n++) {
+        hf_layer l;
+        char spec[160];
+        TRY(hf_layers_next(&layers, h, &l));
+        bool slides = listed ? local[n] : strstr(l.kind, "sliding") != NULL;
+        if (slides && !layers.window)
+            return zoo_fail(h->b, PE_ERR_RANGE, "sliding_window_size is 0; layer %" PRId64 " needs 1 or more", n);
+        snprintf(spec, sizeof spec, "inkling:distances=%" PRId64 ",width=%" PRId64 "%s",
+                 slides ? layers.window : extent, width, slides ? "" : scaling);
+        TRY(zoo_set_layer(h->b, h->part, n, spec, slides ? swa : h->shape, slides ? "hybrid_sliding" : "hybrid",
+                          slides ? layers.window : 0));
+    }
+    return PE_OK;
 }
 
 /* ---------------------------------------------------------------- DeBERTa */
