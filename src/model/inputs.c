@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define GATE_BIAS 5 /* b before training: f = 0.993, as in x-transformers' data-dependent ALiBi */
-
 /* ---------------------------------------------------------------- tensors */
 
 static bool inputs_add(model *m, linear *l, int64_t n, const char *part, int64_t out, bool biased)
@@ -47,16 +45,16 @@ pe_status inputs_layout(model *m, pe_error *err)
     return ok ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for the projections of the encoding's inputs");
 }
 
+/* The bias of gates starts at 0, as its authors have it. */
 void inputs_init(model *m, uint64_t seed)
 {
     for (int i = 0; i < m->tensors; i++)
         for (int64_t l = 0; l < m->c.layers; l++) {
             const model_tensor *t = &m->tensor[i];
             const linear *gates = &m->layer[l].gates, *relative = &m->layer[l].relative;
-            if ((gates->out && t->offset == gates->weight) || (relative->out && t->offset == relative->weight))
+            if ((gates->out && (t->offset == gates->weight || t->offset == gates->bias)) ||
+                (relative->out && t->offset == relative->weight))
                 init_tensor(m, t, seed);
-            for (int64_t h = 0; gates->out && t->offset == gates->bias && h < t->count; h++)
-                m->weights[t->offset + h] = GATE_BIAS;
         }
 }
 
