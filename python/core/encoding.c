@@ -491,8 +491,10 @@ static PyObject *encoding_embed_back(PyObject *object, PyObject *const *args, Py
 
 /* ---------------------------------------------------------------- biases and caches */
 
-enum { H_QUERIES, H_KEYS, H_STAGE, H_PARAMS };
-static arguments bias_arguments = { "bias", 2, 1, { "queries", "keys", "stage", "params" }, { 0 } };
+enum { H_QUERIES, H_KEYS, H_STAGE, H_PARAMS, H_Q_GATES, H_K_GATES };
+static arguments bias_arguments = {
+    "bias", 2, 1, { "queries", "keys", "stage", "params", "q_gates", "k_gates" }, { 0 }
+};
 static const char *const stages[] = { "before", "after", NULL };
 
 static int choose_stage(const encoding_object *self, PyObject *asked, int *stage)
@@ -510,11 +512,19 @@ static int choose_stage(const encoding_object *self, PyObject *asked, int *stage
     return read_choice(stage, asked, "stage", stages);
 }
 
+/* (tokens, heads), where they are given. */
+static int read_gates(pe_view *out, array *held, PyObject *value, const char *name)
+{
+    if (!value)
+        return 0;
+    return array_get(held, value, name) || view_of_numbers(out, held, LAYOUT_BTHD, name);
+}
+
 static PyObject *encoding_bias(PyObject *object, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     encoding_object *self = (encoding_object *)object;
     PyObject *v[ARGUMENTS_MAX], *out = NULL;
-    array q_at = { 0 }, k_at = { 0 }, held = { 0 }, numpy = { 0 }, score = { 0 };
+    array q_at = { 0 }, k_at = { 0 }, held = { 0 }, numpy = { 0 }, score = { 0 }, gates[2] = { { 0 } };
     pe_params params = encoding_params(self);
     pe_tile tile = { .size = sizeof tile };
     pe_error err;
@@ -526,10 +536,17 @@ static PyObject *encoding_bias(PyObject *object, PyObject *const *args, Py_ssize
     PyObject *keys = v[H_KEYS] ? v[H_KEYS] : v[H_QUERIES];
     if (!choose_stage(self, v[H_STAGE], &stage) && !params_of(&params, &held, v[H_PARAMS], "params") &&
         !table_positions(&tile.q_at, &q_at, v[H_QUERIES], axes, &batched) &&
-        !table_positions(&tile.k_at, &k_at, keys, axes, &batched)) {
+        !table_positions(&tile.k_at, &k_at, keys, axes, &batched) &&
+        !read_gates(&tile.q_gates, &gates[0], v[H_Q_GATES], "q_gates") &&
+        !read_gates(&tile.k_gates, &gates[1], v[H_K_GATES], "k_gates")) {
         int64_t shape[3] = { pe_encoding_shape(self->e).heads, tile.q_at.tokens, tile.k_at.tokens };
         if (!array_new(&score, &numpy, PE_F32, 3, shape) && !view_of_scores(&tile.score, &score, "bias") &&
-            !arrays_on_cpu((named_array[]){ { &q_at, "queries" }, { &k_at, "keys" }, { &held, "params" } }, 3)) {
+            !arrays_on_cpu((named_array[]){ { &q_at, "queries" },
+                                            { &k_at, "keys" },
+                                            { &held, "params" },
+                                            { &gates[0], "q_gates" },
+                                            { &gates[1], "k_gates" } },
+                           5)) {
             memset(score.data, 0, sizeof(float) * (size_t)shape[0] * (size_t)shape[1] * (size_t)shape[2]);
             if (pe_encoding_bias(self->e, (pe_stage)stage, params, &tile, &err))
                 raise_error(&err);
@@ -541,6 +558,8 @@ static PyObject *encoding_bias(PyObject *object, PyObject *const *args, Py_ssize
     array_free(&k_at);
     array_free(&held);
     array_free(&score);
+    array_free(&gates[0]);
+    array_free(&gates[1]);
     return out;
 }
 
@@ -805,8 +824,10 @@ static PyMethodDef methods[] = {
         "codes of positions to x, (batch, tokens, width); without x the codes alone."),
     ENCODING_FAST(embed_back, "embed_back($self, dy, positions=None, *, start=None, dparams=None, "
                               "width=None)\n--\n\nThe gradient of embed's x; adds that of the parameters to dparams."),
-    ENCODING_FAST(bias, "bias($self, queries, keys=None, *, stage=None, params=None)\n--\n\nWhat is added to scores at "
-                        "positions (or at 0 to n - 1): (heads, queries, keys)."),
+    ENCODING_FAST(bias,
+                  "bias($self, queries, keys=None, *, stage=None, params=None, q_gates=None, k_gates=None)\n--\n\nWhat "
+                  "is added to scores at positions (or at 0 to n - 1): (heads, queries, keys). Gates are (tokens, "
+                  "heads)."),
     ENCODING_FAST(
         attention,
         "attention($self, q, k, v, *, q_positions=None, k_positions=None, causal=False, align='end', window=0, "

@@ -196,6 +196,8 @@ class Encoding:
         *,
         stage: Literal["before", "after"] | None = ...,
         params: Any = ...,
+        q_gates: Any = ...,
+        k_gates: Any = ...,
     ) -> NDArray[float32]: ...
     def attention(
         self,

@@ -230,6 +230,25 @@ def test_attention_with_alibi_equals_its_formula() -> None:
     np.testing.assert_allclose(e.attention(q, k, v, mask=mask[None, None]), by_hand, atol=1e-6)
 
 
+def test_gates_forget_between_key_and_query() -> None:
+    e = posenc.Encoding("forget", heads=4, head_dim=16)
+    assert e.gates and not e.relative_dim
+    log_f = -np.abs(vectors(7, 4))
+    gates = np.cumsum(log_f, 0)
+    bias = e.bias(7, q_gates=gates, k_gates=gates)
+    for i in range(7):
+        for j in range(i + 1):
+            np.testing.assert_allclose(bias[:, i, j], log_f[j + 1 : i + 1].sum(0), atol=1e-6)
+    with pytest.raises(posenc.Error, match="q_gates is NULL"):
+        e.bias(7)
+    q, k, v = vectors(1, 7, 4, 16), vectors(1, 7, 4, 16), vectors(1, 7, 4, 16)
+    causal = np.tril(np.ones((7, 7), bool))
+    by_hand = attention_by_hand(q, k, v, bias, causal)
+    np.testing.assert_allclose(
+        e.attention(q, k, v, causal=True, q_gates=gates[None], k_gates=gates[None]), by_hand, atol=1e-6
+    )
+
+
 def test_decoding_gives_what_all_tokens_at_once_give() -> None:
     e = posenc.Encoding("rope+alibi", heads=4, head_dim=16)
     q, k, v = (vectors(2, 12, 4, 16) for _ in range(3))

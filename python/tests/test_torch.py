@@ -51,6 +51,24 @@ def test_strides_and_layouts_of_tensors_are_used() -> None:
     assert torch.equal(pt.rotate(odd[..., ::2], e), pt.rotate(odd[..., ::2].contiguous(), e))
 
 
+def test_gradients_reach_the_projection_of_forget_gates() -> None:
+    """The Forgetting Transformer written out, against the operator: outputs, and gradients of the gates' projection."""
+    torch.manual_seed(2)
+    e = pt.Encoding("forget", heads=2, head_dim=8)
+    project = torch.nn.Linear(16, 2)
+    x, q, k, v = tensors((1, 9, 16), *[(1, 9, 2, 8)] * 3)
+    c = torch.nn.functional.logsigmoid(project(x)).cumsum(1)
+    out = pt.attention(q, k, v, e, causal=True, q_gates=c, k_gates=c)
+    scores = torch.einsum("bihd,bjhd->bhij", q, k) / 8**0.5 + (c[:, :, None] - c[:, None]).permute(0, 3, 1, 2)
+    seen = torch.ones(9, 9).tril().bool()
+    want = torch.einsum("bhij,bjhd->bihd", scores.masked_fill(~seen, float("-inf")).softmax(-1), v)
+    torch.testing.assert_close(out, want, atol=1e-5, rtol=1e-5)
+    (up,) = tensors((1, 9, 2, 8), seed=4)
+    got, should = (torch.autograd.grad((y * up).sum(), list(project.parameters()), retain_graph=True) for y in (out, want))
+    for a, b in zip(got, should, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
+
+
 @pytest.mark.parametrize("spec", SPECS)
 def test_gradients_of_attention_are_those_of_differences(spec: str) -> None:
     e = pt.Encoding(spec, heads=2, head_dim=8, seed=3).double()
