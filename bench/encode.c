@@ -84,8 +84,15 @@ static pe_view vectors(pe_dtype type, int64_t tokens, const pe_shape *s, int64_t
     return pe_view_of(data, type, 1, tokens, heads, s->head_dim);
 }
 
+/* Numbers per token that the encoding takes; dim 0: none. */
+static pe_view inputs(const attending *c, int64_t tokens, int64_t dim, uint64_t seed)
+{
+    return dim ? vectors(PE_F32, tokens, &(pe_shape){ .head_dim = dim }, c->shape.heads, seed) : (pe_view){ 0 };
+}
+
 static void add_gradients(attending *c, const attend_setting *s)
 {
+    pe_inputs in = pe_encoding_inputs(c->e);
     pe_attention_grad *g = &c->g;
     g->size = sizeof *g;
     g->dout = vectors(s->type, s->queries, &c->shape, c->shape.heads, 4);
@@ -93,6 +100,9 @@ static void add_gradients(attending *c, const attend_setting *s)
     g->dk = vectors(s->type, s->keys, &c->shape, c->shape.kv_heads, 6);
     g->dv = vectors(s->type, s->keys, &c->shape, c->shape.kv_heads, 7);
     g->dparams = learned(c->e, true);
+    g->dq_gates = inputs(c, s->queries, in.gates, 8);
+    g->dk_gates = inputs(c, s->keys, in.gates, 9);
+    g->drelative = inputs(c, s->queries, in.relative, 10);
 }
 
 pe_status attend_size(attending *c, bool backward, pe_error *err)
@@ -126,6 +136,10 @@ attending *attend_new(const attend_setting *s)
         .mask = { .causal = true },
         .rotated = s->rotated,
     };
+    pe_inputs in = pe_encoding_inputs(c->e);
+    c->a.q_gates = inputs(c, s->queries, in.gates, 8);
+    c->a.k_gates = inputs(c, s->keys, in.gates, 9);
+    c->a.relative = inputs(c, s->queries, in.relative, 10);
     c->a.lse = pe_view_of(buffer(s->queries * c->shape.heads * 4), PE_F32, 1, s->queries, c->shape.heads, 1);
     if (s->backward)
         add_gradients(c, s);
@@ -142,11 +156,24 @@ void attend_free(attending *c)
         free(c->a.k.data);
         free(c->a.v.data);
     }
-    void *const owned[] = {
-        c->run.params.data, c->a.q.data,      c->a.out.data, c->a.lse.data, (void *)(uintptr_t)c->a.q_at.data,
-        c->g.dout.data,     c->g.dq.data,     c->g.dk.data,  c->g.dv.data,  (void *)(uintptr_t)c->a.k_at.data,
-        c->run.work,        c->g.dparams.data
-    };
+    void *const owned[] = { c->run.params.data,
+                            c->a.q.data,
+                            c->a.out.data,
+                            c->a.lse.data,
+                            (void *)(uintptr_t)c->a.q_at.data,
+                            c->g.dout.data,
+                            c->g.dq.data,
+                            c->g.dk.data,
+                            c->g.dv.data,
+                            (void *)(uintptr_t)c->a.k_at.data,
+                            c->run.work,
+                            c->g.dparams.data,
+                            c->a.q_gates.data,
+                            c->a.k_gates.data,
+                            c->a.relative.data,
+                            c->g.dq_gates.data,
+                            c->g.dk_gates.data,
+                            c->g.drelative.data };
     for (int i = 0; i < BENCH_COUNT(owned); i++)
         free(owned[i]);
     pe_plan_free(c->plan);

@@ -65,6 +65,10 @@ static int try_spec(const char *spec)
     pe_attention a = { .size = sizeof(pe_attention), .out = pe_view_of(y, PE_F32, 1, T, H, D), .q = pe_view_of(q, PE_F32, 1, T, H, D),
                        .k = pe_view_of(k, PE_F32, 1, T, H, D), .v = pe_view_of(v, PE_F32, 1, T, H, D),
                        .q_at = where, .k_at = where, .mask = { .causal = true } };
+    if (pe_encoding_inputs(e).gates)
+        a.q_gates = a.k_gates = pe_view_of(x, PE_F32, 1, T, H, 1);
+    if (pe_encoding_inputs(e).relative)
+        a.relative = pe_view_of(x, PE_F32, 1, T, H, pe_encoding_inputs(e).relative);
     size_t bytes = 0;
     void *work = pe_reference_work(e, &a, &bytes, &err) == PE_OK ? malloc(bytes + 1) : NULL;
     if (ready == PE_OK && work)
