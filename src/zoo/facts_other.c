@@ -87,7 +87,7 @@ const zoo_row zoo_rows_other[] = {
     { "ijepa", "patches", "hidden=768 heads=12 layers=12 image=224 patch=16" },
     { "imagegpt", "spec", "hidden=512 heads=8 layers=24 length=1k spec=learned" },
     { "inkling_text", "inkling", "folder=inkling hidden=6144 heads=64/8 head_dim=128 layers=66 length=128k window=512 "
-      "pattern=sssssf" },
+      "pattern=SSSSSh" },
     { "informer", "seq2seq", "hidden=64 heads=2 layers=2 spec=sinusoidal:layout=halves" },
     { "instructblip_vision_model", "patches", "folder=instructblip hidden=1408 heads=16 layers=39 image=224 "
       "patch=14 extra_rows=1" },

@@ -222,6 +222,7 @@ static const struct {
     { 'r', "recurrent" },
     { 'v', "conv" },
     { 'h', "hybrid" },
+    { 'S', "hybrid_sliding" },
     { 'C', "compressed_sparse_attention" },
     { 'H', "heavily_compressed_attention" },
     { 'M', "mamba" }, /* Nemotron-H: "M-M*" */

@@ -10,7 +10,7 @@ NUMBERS = {"hidden", "head_dim", "layers", "length", "theta", "local_theta", "ro
            "window", "image", "patch"}  # fmt: skip
 LETTERS = {
     "sliding_attention": "s", "full_attention": "f", "linear_attention": "l", "chunked_attention": "c", "mamba": "m",
-    "recurrent": "r", "conv": "v", "hybrid": "h", "compressed_sparse_attention": "C",
+    "recurrent": "r", "conv": "v", "hybrid": "h", "hybrid_sliding": "S", "compressed_sparse_attention": "C",
     "heavily_compressed_attention": "H", "indexed_attention": "f", "deepseek_sparse_attention": "f",
 }  # fmt: skip
 
