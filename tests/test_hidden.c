@@ -166,7 +166,7 @@ static void hide_all(const char *spec)
                     m->keys_after = 500;
                 }
                 if (how == 2)
-                    c.a.k.tokens = c.a.v.tokens = c.a.k_at.tokens = 0;
+                    c.a.k.tokens = c.a.v.tokens = c.a.k_at.tokens = c.a.k_gates.tokens = 0;
                 for (int64_t n = 0; n < c.Tk * c.shape.kv_heads * c.Dv; n++)
                     c.v[n] = how % 2 ? c.v[n] : NAN;
                 twin t = twin_of(&c, PE_F32, NULL);

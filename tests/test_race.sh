@@ -158,7 +158,7 @@ expect 2 "both trained and tested on" -e rope $tiny --steps 2 --text t.txt --tes
 expect 0 "grid has not every length: trained at 81, tested at 81, 121" -e rope ${tiny/--quiet/} --steps 2 --data grid --train-length 99 --test 1x,128 --out squares
 expect 0 "window" -e none,window $tiny --steps 2 --data grid --train-length 64 --test 1x --out window
 check "a window is as large as the grid it is trained on" grep -q '"window:window=8/8"' window/race.json
-all=$("$POSENC" list | awk '/^$/ { exit } NR > 1 && /^[a-z]/ { print $1 }' | paste -sd,)
+all=$("$POSENC" list --as csv | sed -n 's/^"\([a-z0-9-]*\)",.*/\1/p' | paste -sd,)
 expect 0 "fire" -e "$all,kerple:form=power" $tiny --steps 2 --data grid --train-length 64 --test 1x --out all
 
 # ---- how position parameters are trained

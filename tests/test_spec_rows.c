@@ -30,9 +30,10 @@ TEST(every_row_has_an_idea_that_fits_its_hooks)
     for (int i = 0; i < pe_row_count; i++) {
         const pe_info *r = &pe_rows[i]->info;
         bool embeds = r->hooks & PE_HOOK_EMBED, rotates = r->hooks & PE_HOOK_ROTATE;
+        bool turns = r->hooks & (PE_HOOK_ROTATE | PE_HOOK_CONTENT); /* content: in its own score, as pope */
         if ((r->idea == PE_IDEA_NONE) != !r->hooks || (r->idea == PE_IDEA_ABSOLUTE) != embeds ||
             (rotates && r->idea != PE_IDEA_ROTATION && r->idea != PE_IDEA_DATA) ||
-            (!rotates && r->idea == PE_IDEA_ROTATION))
+            (!turns && r->idea == PE_IDEA_ROTATION))
             fail_msg("%s: .idea is %d (%s), which does not fit its hooks", r->name, (int)r->idea,
                      pe_idea_name(r->idea) ? pe_idea_name(r->idea) : "none of them");
     }

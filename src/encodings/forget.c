@@ -25,6 +25,7 @@ const row pe_row_forget = {
               .arxiv = "2503.02130",
               .models = "Forgetting Transformer (FoX)",
               .hooks = PE_HOOK_BIAS,
+              .idea = PE_IDEA_DATA,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS,
               .examples = examples,
               .example_count = COUNT_OF(examples),

@@ -86,6 +86,7 @@ const row pe_row_inkling = {
               .arxiv = "",
               .models = "Inkling",
               .hooks = PE_HOOK_CONTENT,
+              .idea = PE_IDEA_DATA,
               .claims =
                   PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS | PE_CLAIM_LEARNED,
               .key_count = COUNT_OF(keys),
