@@ -64,7 +64,8 @@ def test_gradients_reach_the_projection_of_forget_gates() -> None:
     want = torch.einsum("bhij,bjhd->bihd", scores.masked_fill(~seen, float("-inf")).softmax(-1), v)
     torch.testing.assert_close(out, want, atol=1e-5, rtol=1e-5)
     (up,) = tensors((1, 9, 2, 8), seed=4)
-    got, should = (torch.autograd.grad((y * up).sum(), list(project.parameters()), retain_graph=True) for y in (out, want))
+    weights = list(project.parameters())
+    got, should = (torch.autograd.grad((y * up).sum(), weights, retain_graph=True) for y in (out, want))
     for a, b in zip(got, should, strict=True):
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-4)
 

@@ -31,7 +31,7 @@ interface Shown {
 interface Numbers {
   what: string; // "cos"
   args: string[];
-  where: string; // in what --json prints
+  where: (printed: string) => string; // in what --json prints, as Python has it
 }
 
 /** By table and bias; coordinates, which these would take from a file, by the picture that has the same numbers. */
@@ -39,14 +39,15 @@ function numbersOf({ spec, hooks, axes }: Subject, s: Readonly<State>): Numbers[
   const start = s.start ? ["--start", `${s.start}`] : [], two = ["-n", "2", ...start, ...shapeArgs(s)];
   const picture = (view: string): string[] => ["show", spec, "--view", view, "--axis", `${Math.min(s.axis, axes - 1)}`, ...two];
   const codes = hooks.filter((hook) => hook === "embed" || hook === "rotate");
-  const table = codes.map((hook, i) => {
+  const table = codes.map((hook, i): Numbers => {
     const what = hook === "embed" ? "code" : "cos";
-    if (axes > 1) return { what, args: picture("table"), where: `["figures"][${i}]["values"][1]` };
-    return { what, args: ["table", spec, "--hook", hook, ...two], where: `["data"]${hook === "embed" ? "" : "[0]"}[1]` };
+    if (axes > 1) return { what, args: picture("table"), where: (x) => `${x}["figures"][${i}]["values"][1]` };
+    const args = ["table", spec, "--hook", hook, ...two];
+    return { what, args, where: (x) => (hook === "embed" ? `${x}["data"][1]` : `first_head(${x}["data"][0])[1]`) };
   });
   if (!hooks.includes("bias")) return table;
   const args = axes > 1 ? picture("bias") : ["bias", spec, ...two];
-  return [...table, { what: "bias", args, where: axes > 1 ? '["figures"][0]["values"][1]' : '["data"][0][1]' }];
+  return [...table, { what: "bias", args, where: (x) => x + (axes > 1 ? '["figures"][0]["values"][1]' : '["data"][0][1]') }];
 }
 
 /** The file of all of them, as long as the picture. */
@@ -67,7 +68,12 @@ function cli({ state: s, subjects, show }: Shown): string {
 
 function python(subject: Subject, { state: s, show }: Shown): string {
   const words = (list: readonly string[]): string => list.map((a) => JSON.stringify(a)).join(", ");
-  const some = numbersOf(subject, s).map(({ what, args, where }) => `print("${what}", *("%.6g" % x for x in posenc(${words(args)})${where}[:4]))`);
+  const some = numbersOf(subject, s).map(({ what, args, where }) => `print("${what}", *("%.6g" % x for x in ${where(`posenc(${words(args)})`)}[:4]))`);
+  const oneHead = some.some((line) => line.includes("first_head(")) ? `
+def first_head(table):
+    """Some encodings have a table for each head."""
+    return table[0] if isinstance(table[0][0], list) else table
+` : "";
   const pictured = `for figure in posenc("show", ${words([subject.spec, ...show])})["figures"]:
     print(figure["title"], figure.get("values") or figure["series"])`;
   return `import json, subprocess
@@ -76,7 +82,7 @@ def posenc(*args):
     """What the posenc tool says, which must be on the PATH. For numpy.load: -o FILE.npy instead of --json."""
     made = subprocess.run(["posenc", *args, "--json"], check=True, capture_output=True)
     return json.loads(made.stdout)
-
+${oneHead}
 ${some.length ? some.join("\n") : pictured}
 `;
 }

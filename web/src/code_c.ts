@@ -21,23 +21,39 @@ const embed = (s: Readonly<State>): string => `
 
 const rotate = (s: Readonly<State>): string => `
     /* The angles of the pairs, then queries rotated by them. */
-    int64_t pairs = pe_encoding_pair_count(e);
-    float *cosine = malloc(sizeof *cosine * (size_t)(n * pairs)), *sine = malloc(sizeof *sine * (size_t)(n * pairs));
-    if (pe_rotate_table(e, PE_QUERY, pe_view_of(cosine, PE_F32, 1, n, 1, pairs), pe_view_of(sine, PE_F32, 1, n, 1, pairs), where, NULL, &err))
+    int64_t pairs = pe_encoding_pair_count(e), heads = 1; /* trained angles may have a table for each head */
+    for (int i = 0; i < pe_encoding_tensor_count(e); i++)
+        if (pe_encoding_tensor(e, i)->hooks & PE_HOOK_ROTATE)
+            heads = pe_encoding_tensor(e, i)->shape[0];
+    size_t bytes = sizeof(float) * (size_t)(n * heads * pairs);
+    float *cosine = malloc(bytes), *sine = malloc(bytes);
+    pe_run run = PE_MAKE(pe_run, .params = params);
+    if (pe_rotate_table(e, PE_QUERY, pe_view_of(cosine, PE_F32, 1, n, heads, pairs), pe_view_of(sine, PE_F32, 1, n, heads, pairs), where, &run, &err))
         return fail(&err);
-    show("cos", cosine + pairs, pairs);
+    show("cos", cosine + heads * pairs, pairs);
     float *q = calloc((size_t)(n * ${s.heads} * ${s.dim}), sizeof *q); /* (n, heads, head_dim): yours */
     pe_view rotated = pe_view_of(q, PE_F32, 1, n, ${s.heads}, ${s.dim});
-    if (pe_rotate(e, PE_QUERY, rotated, rotated, where, NULL, &err))
+    if (pe_rotate(e, PE_QUERY, rotated, rotated, where, &run, &err))
         return fail(&err);
 `;
+
+/** What an encoding takes of each token: a model computes it from the token. "a" takes vectors, too. */
+const inputs = (to: string, s: Readonly<State>): string => `    pe_inputs in = pe_encoding_inputs(e); /* what the encoding takes of tokens: a model computes it */
+    double gate[n * ${s.heads}];
+    for (int64_t i = 0; i < n * ${s.heads}; i++)
+        gate[i] = -(double)at[i / ${s.heads} * axes] / (2 << i % ${s.heads} % 8);
+    if (in.gates)
+        ${to}.q_gates = ${to}.k_gates = pe_view_of(gate, PE_F64, 1, n, ${s.heads}, 1);
+${to === "a" ? `    if (in.relative)
+        a.relative = pe_view_of(calloc((size_t)(n * ${s.heads} * in.relative), sizeof(float)), PE_F32, 1, n, ${s.heads}, in.relative);
+` : ""}`;
 
 const bias = (s: Readonly<State>): string => `
     /* What is added to the scores, on this side of their scale. */
     pe_stage stage = pe_encoding_hooks_at(e, PE_BEFORE_SCALE) & PE_HOOK_BIAS ? PE_BEFORE_SCALE : PE_AFTER_SCALE;
     float *score = calloc((size_t)(n * ${s.heads} * n), sizeof *score); /* (queries, heads, keys) */
     pe_tile tile = PE_MAKE(pe_tile, .score = pe_view_of(score, PE_F32, 1, n, ${s.heads}, n), .q_at = where, .k_at = where);
-    if (pe_encoding_bias(e, stage, params, &tile, &err))
+${inputs("tile", s)}    if (pe_encoding_bias(e, stage, params, &tile, &err))
         return fail(&err);
     show("bias", score + ${s.heads} * n, n);
 `;
@@ -50,7 +66,7 @@ const attend = (s: Readonly<State>): string => `
     pe_view view = pe_view_of(q, PE_F32, 1, n, ${s.heads}, ${s.dim});
     pe_attention a = PE_MAKE(pe_attention, .q = view, .k = view, .v = view, .q_at = where, .k_at = where, .mask.causal = true);
     a.out = pe_view_of(out, PE_F32, 1, n, ${s.heads}, ${s.dim});
-    pe_run run = PE_MAKE(pe_run, .params = params);
+${inputs("a", s)}    pe_run run = PE_MAKE(pe_run, .params = params);
     if (pe_attention_work(e, &a, &run, &run.work_bytes, &err))
         return fail(&err);
     run.work = malloc(run.work_bytes);
