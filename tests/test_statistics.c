@@ -212,6 +212,28 @@ TEST(the_finding_says_what_the_numbers_say)
     assert_true(strlen(small) < sizeof small);
 }
 
+TEST(an_encoding_that_is_no_better_than_none_is_not_learned)
+{
+    begin();
+    int none = enter("none"), near = enter("near"), alibi = enter("alibi"), dropped = enter("dropped");
+    race.setup.entry[dropped].dropped = 3;
+    for (uint64_t seed = 1; seed < 4; seed++)
+        for (int64_t length = 256; length < 1024; length *= 2) {
+            double noise = 0.02 * (double)seed;
+            measure(none, length, seed, 3.3 + noise);
+            measure(near, length, seed, (length == 256 ? 3.29 : 1) + noise); /* what it does past 256 is no merit */
+            measure(alibi, length, seed, 2.1 + noise);
+            measure(dropped, length, seed, 3.4 + noise);
+        }
+    assert_true(lab_learned(&race, none) && lab_learned(&race, alibi) && lab_learned(&race, dropped));
+    assert_false(lab_learned(&race, near));
+    assert_non_null(strstr(finding(), "alibi holds at 512"));
+    assert_non_null(strstr(finding(), "Not learned in this time (no better than none at 256 by more than the seeds): near."));
+    race.tests = 0;
+    measure(none, 256, 1, 3), measure(near, 256, 1, 3); /* one seed tells nothing */
+    assert_true(lab_learned(&race, near));
+}
+
 TEST(one_length_is_no_extrapolation)
 {
     begin();

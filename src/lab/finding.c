@@ -38,15 +38,17 @@ static const char *name(const story *s, int entry)
     return s->r->setup.entry[entry].name;
 }
 
-/* The best (sign 1) or the worst (-1) at a length; -1: no entry has a number there. */
+/* The best (sign 1) or the worst (-1) at a length, of those that learned their encoding if one did; -1: no entry has a
+ * number there. */
 static int extreme(const story *s, int64_t length, int sign)
 {
     int best = -1;
-    for (int i = 0; i < s->r->setup.entries; i++) {
-        double x = value(s, i, length);
-        if (isfinite(x) && (best < 0 || sign * x < sign * value(s, best, length)))
-            best = i;
-    }
+    for (int any = 0; any < 2 && best < 0; any++)
+        for (int i = 0; i < s->r->setup.entries; i++) {
+            double x = value(s, i, length);
+            if (isfinite(x) && (any || lab_learned(s->r, i)) && (best < 0 || sign * x < sign * value(s, best, length)))
+                best = i;
+        }
     return best;
 }
 
@@ -217,6 +219,21 @@ static void say_cannot(story *s)
         finding_say(s, ".");
 }
 
+static void say_not_learned(story *s)
+{
+    int count = 0;
+    for (int i = 0; i < s->r->setup.entries; i++)
+        if (!lab_learned(s->r, i)) {
+            if (!count++)
+                finding_say(s,
+                            " Not learned in this time (no better than none at %" PRId64 " by more than the seeds): ",
+                            s->r->setup.train_length);
+            finding_say(s, "%s%s", count > 1 ? ", " : "", name(s, i));
+        }
+    if (count)
+        finding_say(s, ".");
+}
+
 static void say_failed(story *s)
 {
     for (int i = 0; i < s->r->runs; i++)
@@ -267,6 +284,7 @@ static void say_numbers(story *s)
         say_ranks(s, best);
     else
         say_nothing_learned(s, best);
+    say_not_learned(s);
     say_cannot(s);
     if (learned && s->r->setup.entries > 1 && !lab_is_eval(&s->r->setup))
         say_seeds(s);

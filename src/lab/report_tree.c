@@ -145,6 +145,7 @@ static void add_data(result *out, const lab_results *r, int entry)
     result_text(out, "trained", NULL, e->trained);
     if (e->dropped)
         result_int(out, "dropped", NULL, e->dropped);
+    result_flag(out, "learned", NULL, lab_learned(r, entry));
     result_open(out, RESULT_LIST, "tensors", NULL);
     for (int i = 0; i < e->tensors; i++) {
         result_open(out, RESULT_RECORD, NULL, NULL);
@@ -214,6 +215,16 @@ static void add_fewer_seeds(result *out, const report *p)
     }
 }
 
+static void add_not_learned(result *out, const report *p)
+{
+    for (int i = 0; i < p->r->setup.entries; i++)
+        if (!lab_learned(p->r, p->order[i])) {
+            result_say(out, NULL, "", "%s: not learned in this time; its lengths say nothing about the encoding",
+                       p->r->setup.entry[p->order[i]].name);
+            result_tone_is(out, RESULT_FAINT);
+        }
+}
+
 /* Why there is no number: the first reason of each entry, each reason once. */
 static void add_reasons(result *out, const report *p)
 {
@@ -278,6 +289,7 @@ static void add_ranking(result *out, const report *p, bool compared)
         result_tone_is(out, RESULT_FAINT);
     }
     add_fewer_seeds(out, p);
+    add_not_learned(out, p);
     add_reasons(out, p);
 }
 

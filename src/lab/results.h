@@ -179,6 +179,10 @@ typedef struct lab_difference {
 /* Two-sided: how likely |t| or more is by chance. */
 double lab_t_probability(double t, double degrees);
 lab_difference lab_compare(const lab_results *r, int a, int b, int64_t length, lab_measure what);
+/* Whether it is better than the entry without an encoding at the trained length, by more than the seeds; true where
+ * there is no such entry or no second seed, and of what was dropped. If not, its other lengths say nothing about the
+ * encoding. */
+bool lab_learned(const lab_results *r, int entry);
 /* Entries by what is shown at the longest length they have a number for, best first; a longer length comes before a
  * shorter, those without a number last. Returns how many there are. */
 int lab_rank(int order[LAB_ENTRIES_MAX], const lab_results *r);

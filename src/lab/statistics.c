@@ -158,6 +158,20 @@ lab_difference lab_compare(const lab_results *r, int a, int b, int64_t length, l
     return out;
 }
 
+bool lab_learned(const lab_results *r, int entry)
+{
+    const lab_setup *s = &r->setup;
+    const lab_entry *e = &s->entry[entry];
+    for (int i = 0; i < s->entries; i++) {
+        if (s->entry[i].dropped || strcmp(s->entry[i].spec, "none") || e->dropped || i == entry)
+            continue;
+        lab_difference d = lab_compare(r, entry, i, s->train_length, lab_shown(s));
+        if (!isnan(d.p) && !(d.larger && d.difference < 0))
+            return false;
+    }
+    return true;
+}
+
 /* ---------------------------------------------------------------- ranking */
 
 typedef struct rank_key {
