@@ -235,14 +235,14 @@ static int64_t tiles_of_head(const attend_call *c, int bm)
     return c->a.q_lengths.offset ? c->a.q.tokens / bm + c->sequences : (c->a.q.tokens + bm - 1) / bm;
 }
 
-static int64_t heads_of_call(const attend_call *c)
+int64_t attend_heads(const attend_call *c)
 {
     return c->a.q.heads * (c->a.q_lengths.offset ? 1 : c->sequences);
 }
 
 int64_t attend_tiles(const attend_call *c, int bm)
 {
-    int64_t tiles = tiles_of_head(c, bm), heads = heads_of_call(c);
+    int64_t tiles = tiles_of_head(c, bm), heads = attend_heads(c);
     return heads && tiles > INT64_MAX / heads ? INT64_MAX : tiles * heads;
 }
 
@@ -251,7 +251,7 @@ static int32_t head_group(const attend_call *c, int32_t group)
 {
     const pe_attention *a = &c->a;
     int64_t bytes = a->k.tokens * (a->k.dim + a->v.dim) * (int64_t)pe_dtype_size(a->k.dtype) / group;
-    int64_t count = bytes ? CACHED_BYTES / bytes : CACHED_BYTES, all = heads_of_call(c);
+    int64_t count = bytes ? CACHED_BYTES / bytes : CACHED_BYTES, all = attend_heads(c);
     count = at_most(count, all);
     return (int32_t)(count < 1 ? 1 : count);
 }

@@ -68,6 +68,8 @@ attend_view attend_view_of(pe_view v);
 attend_args attend_args_of(const attend_call *c, const attend_inputs *in, const attend_variant *v);
 /* The blocks of a kernel on the ordinary units; redo: it only looks for flags, for which a few are enough. */
 void attend_blocks(const attend_call *c, attend_args *a, grid *g, bool redo);
+/* Query heads of all sequences; where these are packed, of the one row. */
+int64_t attend_heads(const attend_call *c);
 /* Tiles of queries of all sequences and heads, as tile_count in attend_common.cu. */
 int64_t attend_tiles(const attend_call *c, int bm);
 /* A view of 16-bit vectors for the copy engine, in boxes of `rows` tokens and 64 elements; false: it cannot have it. */

@@ -236,7 +236,7 @@ static pe_status back_launch(const backward *b, int which, int bm, int bn, int t
 /* Blocks of one head wait for each other in a row at the beginning of a task: few of them run at the same time. */
 static int32_t wave_heads(const backward *b, int32_t group)
 {
-    int64_t heads = b->c.a.q.heads * (b->c.a.q_lengths.offset ? 1 : b->c.sequences);
+    int64_t heads = attend_heads(&b->c);
     int64_t least = cuda_processors(b->c.plan->gpu) / 2, more = group < least ? least : group;
     return (int32_t)(more < heads ? more : heads);
 }
