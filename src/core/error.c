@@ -1,33 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "core/door.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
-static bool usable(const pe_error *err)
-{
-    return err && (uintptr_t)err % _Alignof(pe_error) == 0;
-}
+#include "base/error.h"
 
 pe_status pe_fail(pe_error *err, pe_status s, const char *format, ...)
 {
-    if (usable(err)) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(err->text, sizeof err->text, format, args);
-        va_end(args);
-        err->status = s;
-    }
+    va_list args;
+    va_start(args, format);
+    error_write(err, s, format, args);
+    va_end(args);
     return s;
 }
 
 pe_status pe_pass(pe_error *err)
 {
-    if (usable(err)) {
-        err->status = PE_OK;
-        err->text[0] = 0;
-    }
-    return PE_OK;
+    return error_clear(err);
 }
 
 const char *pe_status_name(pe_status s)
