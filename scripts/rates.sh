@@ -10,7 +10,7 @@ set -euo pipefail
 [ $# -gt 0 ] || { sed -n 's/^#   //p' "$0" >&2; exit 2; }
 folder=$1; shift
 posenc=${POSENC:-build/posenc}
-encodings=${ENCODINGS:-learned,t5:direction=causal,shaw:left=64,right=0,deberta:buckets=32,max=128,cope,kerple,fire:length=128,alibi:slopes=learned}
+encodings=${ENCODINGS:-learned,t5:direction=causal,shaw:left=64,right=0,deberta:buckets=32,max=128,cope,kerple,fire:length=128,alibi:slopes=learned,inkling,pope,fope}
 factors=${FACTORS:-1 3 10 30}
 mkdir -p "$folder"
 for factor in $factors; do

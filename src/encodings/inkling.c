@@ -61,7 +61,8 @@ static pe_status init(part *p, pe_error *err)
                                  .rank = 3,
                                  .shape = { whole(p, DISTANCES), 1, whole(p, WIDTH) },
                                  .fill = FILL_NORMAL,
-                                 .a = 0.02 },
+                                 .a = 0.02,
+                                 .rate = 10 },
                        err);
 }
 
