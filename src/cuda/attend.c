@@ -11,8 +11,7 @@
 #include "cuda/recipes.h"
 #include "cuda/rotation.h"
 
-enum { ALIGNMENT = 256, SIMT_M = 64, SIMT_N = 32, SIMT_THREADS = 128, HOPPER_M = 128, HOPPER_N = 128 };
-#define HOPPER_THREADS (HOPPER_M / 64 * 128 + 128)
+enum { ALIGNMENT = 256, SIMT_M = 64, SIMT_N = 32, SIMT_THREADS = 128, HOPPER_N = 128 };
 #define HOPPER_ROW_MAX (1 << 30)         /* entries of a table; it counts them in 32 bits */
 #define CACHED_BYTES (INT64_C(32) << 20) /* of keys and values that the L2 cache keeps at hand */
 #define FAR (4 * PE_POSITION_MAX)        /* past all distances, and sums with it do not overflow */
@@ -299,12 +298,23 @@ static bool wide(int64_t dim)
     return dim == 64 || dim == 128;
 }
 
+/* Queries of a tile: three computing warpgroups where their registers are enough, else two. */
+static int hopper_m(int64_t d, int64_t dv)
+{
+    return d == 64 && dv == 64 ? 192 : 128;
+}
+
+static int hopper_tile(const attend_call *c)
+{
+    return hopper_m(c->a.q.dim, c->a.v.dim);
+}
+
 /* Whether the sizes and types are attend_hopper's. What it needs of memory attend_map says. */
 static bool hopper_takes(const attend_call *c)
 {
     const pe_attention *a = &c->a;
     return cuda_capability(c->plan->gpu) == 90 && a->q.dtype != PE_F32 && wide(a->q.dim) && wide(a->v.dim) &&
-           a->k.tokens > 0 && attend_tiles(c, HOPPER_M) > 0;
+           a->k.tokens > 0 && attend_tiles(c, hopper_tile(c)) > 0;
 }
 
 int attend_near(const attend_variant *v, const attend_inputs *in, int biases)
@@ -351,14 +361,14 @@ typedef struct forward {
 static void forward_lay(forward *f, attend_memory *m)
 {
     attend_lay(&f->c, m, &f->in);
-    f->redo = hopper_takes(&f->c) ? attend_take(m, 1 + attend_tiles(&f->c, HOPPER_M), sizeof(int32_t)) : 0;
+    f->redo = hopper_takes(&f->c) ? attend_take(m, 1 + attend_tiles(&f->c, hopper_tile(&f->c)), sizeof(int32_t)) : 0;
 }
 
 static void forward_choose(forward *f)
 {
-    attend_variant v = attend_variant_of(&f->c, &f->in, HOPPER_M, HOPPER_N);
+    attend_variant v = attend_variant_of(&f->c, &f->in, hopper_tile(&f->c), HOPPER_N);
     f->hopper = f->redo && attend_near(&v, &f->in, bias_pieces(f->c.plan)) >= 0 &&
-                attend_map(&f->c, f->mapped.q, f->in.q, HOPPER_M) &&
+                attend_map(&f->c, f->mapped.q, f->in.q, hopper_tile(&f->c)) &&
                 attend_map(&f->c, f->mapped.k, f->in.k, HOPPER_N) && attend_map(&f->c, f->mapped.v, f->in.v, HOPPER_N);
 }
 
@@ -378,7 +388,7 @@ static pe_status step_find(const forward *f, const kernel_source *source, forwar
 
 static pe_status step_simt(const forward *f, forward_step *s, pe_error *err)
 {
-    int tile = f->hopper ? HOPPER_M : SIMT_M;
+    int tile = f->hopper ? hopper_tile(&f->c) : SIMT_M;
     s->v = attend_variant_of(&f->c, &f->in, SIMT_M, SIMT_N);
     s->v.tile = tile;
     s->g = (grid){ attend_tiles(&f->c, tile) * (tile / SIMT_M),
@@ -392,14 +402,14 @@ static pe_status step_simt(const forward *f, forward_step *s, pe_error *err)
 
 static pe_status step_hopper(const forward *f, forward_step *s, pe_error *err)
 {
-    s->v = attend_variant_of(&f->c, &f->in, HOPPER_M, HOPPER_N);
+    s->v = attend_variant_of(&f->c, &f->in, hopper_tile(&f->c), HOPPER_N);
     s->v.near = true;
     int near = attend_near(&s->v, &f->in, bias_pieces(f->c.plan));
-    s->g = (grid){ at_most(attend_tiles(&f->c, HOPPER_M), cuda_processors(f->c.plan->gpu)),
+    s->g = (grid){ at_most(attend_tiles(&f->c, hopper_tile(&f->c)), cuda_processors(f->c.plan->gpu)),
                    1,
                    1,
-                   HOPPER_THREADS,
-                   ATTEND_HOPPER_BYTES(HOPPER_M, HOPPER_N, (size_t)s->v.d, (size_t)s->v.dv, (size_t)near),
+                   s->v.bm * 2 + 128,
+                   ATTEND_HOPPER_BYTES((size_t)s->v.bm, HOPPER_N, (size_t)s->v.d, (size_t)s->v.dv, (size_t)near),
                    false };
     return step_find(f, &hopper_source, s, err);
 }
@@ -418,7 +428,8 @@ static pe_status forward_run(forward *f, void *stream, pe_error *err)
     if (f->hopper) {
         args.redo = f->redo;
         f->mapped.a = args;
-        TRY(cuda_clear(gpu, f->redo, (size_t)(1 + attend_tiles(&f->c, HOPPER_M)) * sizeof(int32_t), stream, err));
+        TRY(cuda_clear(gpu, f->redo, (size_t)(1 + attend_tiles(&f->c, hopper_tile(&f->c))) * sizeof(int32_t), stream,
+                       err));
         TRY(cuda_launch(gpu, &first.k, first.g, stream, &f->mapped, err));
     }
     TRY(cuda_launch(gpu, &rest.k, rest.g, stream, &args, err));
@@ -478,10 +489,10 @@ bool attend_recipes(int index, int capability, kernel_recipe *out)
                          .out = type,
                          .d = width,
                          .dv = width,
-                         .bm = hopper ? HOPPER_M : SIMT_M,
+                         .bm = hopper ? hopper_m(width, width) : SIMT_M,
                          .bn = hopper ? HOPPER_N : SIMT_N,
                          .tile = hopper                               ? 0
-                                 : capability == 90 && type != PE_F32 ? HOPPER_M
+                                 : capability == 90 && type != PE_F32 ? hopper_m(width, width)
                                                                       : SIMT_M,
                          .near = hopper,
                          .bias = { n / 2 % 2 ? BIAS_ON : 0 } };

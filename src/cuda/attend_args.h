@@ -43,7 +43,7 @@ typedef unsigned long long uint64_t;
 #define ATTEND_BACK_LEAST(bm, bn, d, dv, near, gradient)                                                               \
     (2 * (((bm) + ATTEND_STAGES * (bn)) * ((d) + (dv)) + 2 * (bm) * (bn)) + 4 * (bn) * (d) +                           \
      ATTEND_STAGES * (8 * (bn) + ((near) + 1) * 8 * ATTEND_SLICE(bm, bn)) + ((gradient) ? 256 : 32) * ((bn) + 24) +    \
-     768)
+     ((gradient) ? 32 : 4) * ((bn) + 16) + 768)
 #define ATTEND_DQ_STAGES(bm, bn, d, dv, near, gradient)                                                                \
     (ATTEND_BACK_LEAST(bm, bn, d, dv, near, gradient) + 4 * (bn) * (d) <= ATTEND_SHARED_MOST ? 2 : 1)
 #define ATTEND_BACK_HOPPER_BYTES(bm, bn, d, dv, near, gradient)                                                        \

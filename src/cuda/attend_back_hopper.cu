@@ -11,13 +11,17 @@
  * been added, and a block waits for the one before its own. A block takes its tiles in the order of their numbers and
  * all blocks are on the device at once (the launch is a cooperative one), so what is waited for always comes.
  *
- * The gradient of a table is the sum of dS along diagonals. Each warp leaves the sums of its lanes in shared memory,
- * two warps beside the copying one add them up, in one order, to a table in memory that belongs to this block alone. */
+ * The gradient of a table is the sum of dS along diagonals. The lanes of a warp leave their sums in shared memory, the
+ * warp adds them up to one band of 16 keys, and two warps beside the copying one add those of all warps, in one order,
+ * to a table in memory that belongs to this block alone. */
 #define STAGES ATTEND_STAGES
-#define PART (D / 2) /* columns of dQ that a warpgroup has */
-/* Sums along diagonals that four lanes of a warp have: 8 for each fragment and the one before; zeros on both sides. */
+enum { COMPUTING = 256, TABLE_THREADS = 64 }; /* threads: of both warpgroups; of the warps that add to tables */
+#define PART (D / 2)                          /* columns of dQ that a warpgroup has */
+/* Sums along diagonals that four lanes of a warp have: 8 for each fragment and the one before; zeros on both sides.
+ * Those of a whole warp: BAND, from EDGE before on. */
 #define STRIP (BN + 8)
 #define EDGE 8
+#define BAND (EDGE + STRIP)
 static_assert(BM == 128 && BN == 64, "two warpgroups of keys, one tile of queries for the matrix units");
 
 constexpr int gradient_biases()
@@ -101,9 +105,9 @@ typedef struct shared_tiles {
     float dq[DQ_STAGES][BN * D];
     float most[STAGES][BN], mean[STAGES][BN]; /* of queries: the log-sum-exp, dout . out */
     float slice[STAGES][near_biases() + 1][2 * SLICE];
-    float strip[gradient_biases() ? 8 : 1][8][EDGE + STRIP + EDGE];
+    float strip[gradient_biases() ? 8 : 1][8][EDGE + STRIP + EDGE], band[gradient_biases() ? 8 : 1][BAND];
     uint64_t key_full, key_empty, q_full[STAGES], dout_full[STAGES], empty[STAGES];
-    uint64_t dq_full[DQ_STAGES], dq_empty[DQ_STAGES], ds_full[2], ds_empty[2], strip_full, strip_empty, task_full[2],
+    uint64_t dq_full[DQ_STAGES], dq_empty[DQ_STAGES], ds_full[2], ds_empty[2], band_full, band_empty, task_full[2],
         task_empty[2];
     key_task next[2];
     query_tile tile[STAGES];
@@ -202,6 +206,7 @@ static void turn_wait(const int32_t *turn, int value)
     for (int64_t polls = 0; turn_of(turn) != value; polls++)
         if (polls > 1ll << 28)
             __trap();
+    turn_come();
 }
 
 static void add_queries(const attend_args &a, shared_tiles *m)
@@ -234,31 +239,22 @@ static void add_queries(const attend_args &a, shared_tiles *m)
             }
             __syncwarp();
         }
-        release(&m->task_empty[round % 2]);
+        barrier_arrive(&m->task_empty[round % 2]);
     }
 }
 
 /* ------------------------------------------------ the warps that add to tables */
 
-enum { TABLE_THREADS = 64 };
-
-/* The sum of a diagonal of the tile: x, of BM + BN - 1, is key BM - 1 - x at query 0, and so on. Lanes 4 g .. 4 g + 3
- * of warp w have the diagonals of their keys 16 w + g and 16 w + g + 8, from that of the second key and query 0 on. */
+/* The sum of a diagonal of the tile: x, of BM + BN - 1, is key BM - 1 - x at query 0, and so on. */
 static float diagonal_sum(const shared_tiles *m, int x)
 {
-    float even = 0, odd = 0;
-#pragma unroll 2
-    for (int w = 0; w < 8; w++) {
-        int at = x - (BM - 1) + 16 * w + 8;
-        if (at <= -EDGE || at >= STRIP)
-            continue;
+    float sum = 0;
 #pragma unroll
-        for (int g = 0; g < 8; g += 2) {
-            even += m->strip[w][g][EDGE + at + g];
-            odd += m->strip[w][g + 1][EDGE + at + g + 1];
-        }
+    for (int w = 0; w < 8; w++) {
+        int at = EDGE + x - (BM - 1) + 16 * w + 8;
+        sum += at >= 0 && at < BAND ? m->band[w][at] : 0;
     }
-    return even + odd;
+    return sum;
 }
 
 /* Thread n of these warps has the entries that are n modulo their number, so no two threads write one. */
@@ -313,14 +309,14 @@ static void add_tables(const attend_args &a, shared_tiles *m)
             for (int n = 0; n < ATTEND_BIASES_MAX; n++)
                 if (bias_flags(n) & BIAS_GRADIENT)
                     part[n] = part_read(a, t, thread, n, now);
-            barrier_wait(&m->strip_full, met % 2);
+            barrier_wait(&m->band_full, met % 2);
 #pragma unroll
             for (int n = 0; n < ATTEND_BIASES_MAX; n++)
                 if (bias_flags(n) & BIAS_GRADIENT)
                     part_add(part[n], m, (int)a.bias[n].row);
-            release(&m->strip_empty);
+            barrier_arrive(&m->band_empty);
         }
-        release(&m->task_empty[round % 2]);
+        barrier_arrive(&m->task_empty[round % 2]);
     }
 }
 
@@ -375,10 +371,12 @@ static void mask_key_scores(const attend_args &a, const place &p, float (&s)[NT 
     }
 }
 
-/* This lane's sums along diagonals: the first key's fragment f lies on the diagonals of the second's fragment f + 1. */
+/* This lane's sums along diagonals: the first key's fragment f lies on the diagonals of the second's fragment f + 1.
+ * The diagonals of lanes 4 g .. 4 g + 3 start g after those of lanes 0 .. 3: an even g is made up for here. */
 static void leave_strip(float (*strip)[EDGE + STRIP + EDGE], const float (&ds)[NT * 4])
 {
-    float *to = strip[threadIdx.x % 32 / 4] + EDGE + threadIdx.x % 4 * 2;
+    int g = threadIdx.x % 32 / 4;
+    float *to = strip[g] + EDGE - g / 2 * 2 + threadIdx.x % 4 * 2;
     *(float2 *)to = float2{ ds[2], ds[3] };
 #pragma unroll
     for (int f = 0; f < NT; f++) {
@@ -389,6 +387,25 @@ static void leave_strip(float (*strip)[EDGE + STRIP + EDGE], const float (&ds)[N
         }
         *(float2 *)(to + 8 * (f + 1)) = float2{ x, y };
     }
+}
+
+/* The warp's sums along diagonals, of tile `met`: lane l has those from 4 l on. Strips of an odd g are one ahead. */
+static void give_band(shared_tiles *m, int met)
+{
+    int warp = threadIdx.x / 32 - 4, at = min((int)(threadIdx.x % 32) * 4, BAND); /* BAND: zeros */
+    float4 even = {}, odd = {};
+    __syncwarp();
+#pragma unroll
+    for (int g = 0; g < 8; g += 2) {
+        float4 x = *(const float4 *)(m->strip[warp][g] + at), y = *(const float4 *)(m->strip[warp][g + 1] + at);
+        even.x += x.x, even.y += x.y, even.z += x.z, even.w += x.w;
+        odd.x += y.x, odd.y += y.y, odd.z += y.z, odd.w += y.w;
+    }
+    float next = __shfl_down_sync(~0u, odd.x, 1);
+    barrier_wait(&m->band_empty, met % 2 ^ 1);
+    if (at < BAND)
+        *(float4 *)(m->band[warp] + at) = float4{ even.x + odd.y, even.y + odd.z, even.z + odd.w, even.w + next };
+    barrier_arrive(&m->band_full);
 }
 
 /* dS of this warpgroup to shared memory: rows of 64 queries, swizzled. */
@@ -498,9 +515,8 @@ static void weigh_back(const attend_args &a, const workplace &w, float (&s)[NT *
         }
     }
     if (gradient_biases()) {
-        barrier_wait(&m->strip_empty, met % 2 ^ 1);
+        __syncwarp();
         leave_strip(m->strip[threadIdx.x / 32 - 4], s);
-        release(&m->strip_full);
     }
     pack_weights<NT>(s, dscores);
     products_wait<0>();
@@ -508,7 +524,7 @@ static void weigh_back(const attend_args &a, const workplace &w, float (&s)[NT *
     barrier_wait(&m->ds_empty[met % 2], met / 2 % 2 ^ 1);
     leave_scores(m->ds[met % 2], dscores, w.group);
     shared_written();
-    release(&m->ds_full[met % 2]);
+    barrier_arrive(&m->ds_full[met % 2]);
     group_meet(1 + w.group, 128); /* this warpgroup's own rows are there */
 }
 
@@ -516,11 +532,11 @@ static void weigh_back(const attend_args &a, const workplace &w, float (&s)[NT *
 static void give_queries(shared_tiles *m, const float (&dq)[PART / 2], int group, int met)
 {
     int stage = met % DQ_STAGES;
-    release(&m->ds_empty[met % 2]);
+    barrier_arrive(&m->ds_empty[met % 2]);
     barrier_wait(&m->dq_empty[stage], met / DQ_STAGES % 2 ^ 1);
     leave_queries(m->dq[stage], dq, group);
     shared_written();
-    release(&m->dq_full[stage]);
+    barrier_arrive(&m->dq_full[stage]);
 }
 
 /* One tile of keys. met: tiles of queries that this block met before; keys: tiles of keys. The product dK of a tile of
@@ -556,6 +572,8 @@ static void compute_task(const attend_args &a, const key_task &t, shared_tiles *
             begin_keys(dk, m, group, last);
             barrier_wait(&m->q_full[stage], met / STAGES % 2);
             begin_products<D>(s, own_keys, m->q[stage], false);
+            if (gradient_biases())
+                give_band(m, last);
             products_wait<2>();
             hold(dq);
             if (n > 1)
@@ -565,13 +583,15 @@ static void compute_task(const attend_args &a, const key_task &t, shared_tiles *
             products_wait<1>();
             hold(s);
             hold(dk);
-            release(&m->empty[last % STAGES]);
+            barrier_arrive(&m->empty[last % STAGES]);
             weigh_back(a, w, s, dp, dv, odd, met);
         }
         if (total > 1)
             barrier_wait(&m->ds_full[(met - 1) % 2], (met - 1) / 2 % 2);
         begin_queries(dq, m->ds[(met + 1) % 2], m, group);
         begin_keys(dk, m, group, met);
+        if (gradient_biases())
+            give_band(m, met);
         products_wait<1>();
         hold(dq);
         if (total > 1)
@@ -581,9 +601,9 @@ static void compute_task(const attend_args &a, const key_task &t, shared_tiles *
         products_wait<0>();
         hold(dq);
         hold(dk);
-        release(&m->empty[met % STAGES]);
+        barrier_arrive(&m->empty[met % STAGES]);
         give_queries(m, dq, group, met);
-        release(&m->key_empty);
+        barrier_arrive(&m->key_empty);
     }
     store_keys(a, t.p, a.dk, dk, D, t.p.tile * BM + row, a.scale);
     store_keys(a, t.p, a.dv, dv, DV, t.p.tile * BM + row, 1);
@@ -603,7 +623,7 @@ static void compute_tasks(const attend_args &a, shared_tiles *m)
         compute_task(a, t, m, group, row, met, keys);
         met += t.count * a.group;
         keys += t.count > 0;
-        release(&m->task_empty[round % 2]);
+        barrier_arrive(&m->task_empty[round % 2]);
     }
 }
 
@@ -612,23 +632,23 @@ extern "C" __global__ void __launch_bounds__(384, 1) attend_back_hopper(const __
     shared_tiles *m = shared_memory<shared_tiles>();
     if (threadIdx.x == 0) {
         barrier_init(&m->key_full, 1);
-        barrier_init(&m->key_empty, 8);
+        barrier_init(&m->key_empty, COMPUTING);
         for (int n = 0; n < STAGES; n++) {
             barrier_init(&m->q_full[n], 1);
             barrier_init(&m->dout_full[n], 1 + 32);
-            barrier_init(&m->empty[n], 8);
+            barrier_init(&m->empty[n], COMPUTING);
         }
         for (int n = 0; n < DQ_STAGES; n++) {
-            barrier_init(&m->dq_full[n], 8);
+            barrier_init(&m->dq_full[n], COMPUTING);
             barrier_init(&m->dq_empty[n], 1);
         }
-        barrier_init(&m->strip_full, 8);
-        barrier_init(&m->strip_empty, TABLE_THREADS / 32);
+        barrier_init(&m->band_full, COMPUTING);
+        barrier_init(&m->band_empty, TABLE_THREADS);
         for (int n = 0; n < 2; n++) {
-            barrier_init(&m->ds_full[n], 8);
-            barrier_init(&m->ds_empty[n], 8);
+            barrier_init(&m->ds_full[n], COMPUTING);
+            barrier_init(&m->ds_empty[n], COMPUTING);
             barrier_init(&m->task_full[n], 1);
-            barrier_init(&m->task_empty[n], gradient_biases() ? 9 + TABLE_THREADS / 32 : 9);
+            barrier_init(&m->task_empty[n], COMPUTING + 32 + (gradient_biases() ? TABLE_THREADS : 0));
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         shared_written();
@@ -638,7 +658,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) attend_back_hopper(const __
             (&m->strip[0][0][0])[n] = 0;
     __syncthreads();
     if (threadIdx.x < 128) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        registers_less<40>();
         if (threadIdx.x < 32)
             copy_tiles(x, m);
         else if (threadIdx.x < 64)
@@ -646,7 +666,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) attend_back_hopper(const __
         else if (gradient_biases())
             add_tables(x.a, m);
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+        registers_more<232>();
         compute_tasks(x.a, m);
     }
 }

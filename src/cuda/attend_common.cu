@@ -488,28 +488,36 @@ typedef struct sums {
 template <int NT> static void soften(const attend_args &a, float (&s)[NT * 4], sums &st, float (&rescale)[2])
 {
     const float factor = CAP ? 1 : a.scale_log2;
+    float most[2][2], taken[2], sum[2][2] = {};
+#pragma unroll
+    for (int r = 0; r < 2; r++)
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            most[r][half] = st.most[r];
+#pragma unroll
+            for (int n = half; n < NT; n += 2)
+                most[r][half] = fmaxf(most[r][half], fmaxf(s[4 * n + 2 * r], s[4 * n + 2 * r + 1]));
+        }
 #pragma unroll
     for (int r = 0; r < 2; r++) {
-        float most = st.most[r];
-#pragma unroll
-        for (int n = 0; n < NT; n++)
-            most = fmaxf(most, fmaxf(s[4 * n + 2 * r], s[4 * n + 2 * r + 1]));
-        most = fmaxf(most, __shfl_xor_sync(~0u, most, 1));
-        most = fmaxf(most, __shfl_xor_sync(~0u, most, 2));
-        float taken = most == -INF ? 0 : most * factor; /* nothing is seen yet */
-        rescale[r] = exp2_fast(st.most[r] * factor - taken);
-        st.most[r] = most;
-        float sum = 0;
-#pragma unroll
-        for (int n = 0; n < NT; n++)
-#pragma unroll
-            for (int e = 0; e < 2; e++) {
-                float &x = s[4 * n + 2 * r + e];
-                x = exp2_fast(x * factor - taken);
-                sum += x;
-            }
-        st.sum[r] = st.sum[r] * rescale[r] + sum;
+        float x = fmaxf(most[r][0], most[r][1]);
+        x = fmaxf(x, __shfl_xor_sync(~0u, x, 1));
+        x = fmaxf(x, __shfl_xor_sync(~0u, x, 2));
+        taken[r] = x == -INF ? 0 : x * factor; /* nothing is seen yet */
+        rescale[r] = exp2_fast(st.most[r] * factor - taken[r]);
+        st.most[r] = x;
     }
+#pragma unroll
+    for (int n = 0; n < NT; n++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            float &x = s[4 * n + e];
+            x = exp2_fast(x * factor - taken[e / 2]);
+            sum[e / 2][e % 2] += x;
+        }
+#pragma unroll
+    for (int r = 0; r < 2; r++)
+        st.sum[r] = st.sum[r] * rescale[r] + (sum[r][0] + sum[r][1]);
 }
 
 static void store_lse(const attend_args &a, const place &p, int token, float lse)

@@ -8,8 +8,9 @@
  * so that a pair of floats begins at an even place whatever its distance. The products are added to it. A block
  * computes several tiles of queries, so that the copies of the next run while the last is written; it takes the next
  * one from a counter, the first number of `redo`, whose others are flags of tiles that attend_simt computes again. */
-#define GROUPS 2 /* computing warpgroups */
-static_assert(BM == 64 * GROUPS, "each has 64 queries");
+#define GROUPS (BM / 64)          /* computing warpgroups */
+#define TURN(group) (1 + (group)) /* named barriers: a warpgroup's turn to multiply; places of keys */
+#define FILLED(group) (1 + GROUPS + (group))
 #define STAGES ATTEND_STAGES
 typedef struct shared_tiles {
     unsigned short q[BM * D], k[STAGES][BN * D], v[STAGES][BN * DV];
@@ -97,21 +98,21 @@ static void weigh(const attend_args &a, const task &t, const workplace &w, float
     bool hides = tile_hides(t.tiles, kt);
     const float *near[ATTEND_BIASES_MAX] = {};
     if (!CAP)
-        release(&w.m->k_empty[stage]);
+        barrier_arrive(&w.m->k_empty[stage]);
     if (CAP)
 #pragma unroll
         for (int e = 0; e < ATTEND_BIASES_MAX; e++)
             if (bias_near(e))
                 near[e] = slice_pairs(a, t, w.m->slice[stage][slot++], w.row, e, kt);
     if (PLACES) {
-        group_meet(3 + w.group, 128); /* all have read those of the last tile */
+        group_meet(FILLED(w.group), 128); /* all have read those of the last tile */
         places_fill(a, p, w.m->places[w.group], kt, threadIdx.x % 128, 128);
-        group_meet(3 + w.group, 128);
+        group_meet(FILLED(w.group), 128);
     }
     finish_products<NT>(a, p, s, w.i, kt * BN + threadIdx.x % 4 * 2, w.m->places[w.group]);
     finish_scores<NT>(a, p, s, w.i, kt * BN + threadIdx.x % 4 * 2, hides, near, w.m->places[w.group]);
     if (CAP)
-        release(&w.m->k_empty[stage]);
+        barrier_arrive(&w.m->k_empty[stage]);
     if (hides) {
         barrier_wait(&w.m->v_full[stage], met / STAGES % 2);
         odd = odd || tile_odd(w.m->v[stage], BN * DV);
@@ -137,9 +138,9 @@ static void compute_tile(const attend_args &a, const task &t, workplace &w, int 
     barrier_wait(&m->q_full, queries % 2);
     barrier_wait(&m->k_full[met % STAGES], met / STAGES % 2);
     start_scores(a, t, m->slice[met % STAGES], s, w.row, tile_at(tiles, 0));
-    group_meet(1 + w.group, 256);
+    group_meet(TURN(w.group), 256);
     begin_products<D>(s, m->q + w.group * 64 * 64, m->k[met % STAGES], near_first());
-    group_signal(2 - w.group, 256);
+    group_signal(TURN((w.group + 1) % GROUPS), 256);
     products_wait<0>();
     hold(s);
     weigh(a, t, w, s, st, rescale, odd, 0, met);
@@ -150,27 +151,27 @@ static void compute_tile(const attend_args &a, const task &t, workplace &w, int 
         barrier_wait(&m->k_full[stage], met / STAGES % 2);
         start_scores(a, t, m->slice[stage], s, w.row, tile_at(tiles, n));
         barrier_wait(&m->v_full[last], (met - 1) / STAGES % 2);
-        group_meet(1 + w.group, 256);
+        group_meet(TURN(w.group), 256);
         begin_products<D>(s, m->q + w.group * 64 * 64, m->k[stage], near_first());
         begin_sums<DV>(o, weights, m->v[last]);
-        group_signal(2 - w.group, 256);
+        group_signal(TURN((w.group + 1) % GROUPS), 256);
         products_wait<1>();
         hold(s);
         weigh(a, t, w, s, st, rescale, odd, n, met);
         products_wait<0>();
         hold(o);
-        release(&m->v_empty[last]);
+        barrier_arrive(&m->v_empty[last]);
 #pragma unroll
         for (int e = 0; e < DV / 2; e++)
             o[e] *= rescale[e % 4 / 2];
         pack_weights<NT>(s, weights);
     }
-    release(&m->q_empty);
+    barrier_arrive(&m->q_empty);
     barrier_wait(&m->v_full[met % STAGES], met / STAGES % 2);
     begin_sums<DV>(o, weights, m->v[met % STAGES]);
     products_wait<0>();
     hold(o);
-    release(&m->v_empty[met % STAGES]);
+    barrier_arrive(&m->v_empty[met % STAGES]);
     float by[2];
     close_sums(a, p, st, w.i, by);
     store_outputs(a, p, w, o, by);
@@ -198,8 +199,8 @@ static void compute_tiles(const attend_args &a, shared_tiles *m)
 {
     int group = threadIdx.x / 128 - 1, met = 0, queries = 0;
     workplace w = { m, group, group * 64 + (int)(threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4), { 0, 0 } };
-    if (group == 1) /* the first warpgroup begins */
-        group_signal(1, 256);
+    if (group == GROUPS - 1) /* the first warpgroup begins */
+        group_signal(TURN(0), 256);
     for (int round = 0;; round++) {
         barrier_wait(&m->task_full[round % 2], round / 2 % 2);
         const task &t = m->next[round % 2];
@@ -211,10 +212,10 @@ static void compute_tiles(const attend_args &a, shared_tiles *m)
         } else {
             store_nothing(a, t.p);
         }
-        release(&m->task_empty[round % 2]);
+        barrier_arrive(&m->task_empty[round % 2]);
     }
-    if (group == 0) /* the other's last signal has nobody else to wait for it */
-        group_meet(1, 256);
+    if (group == 0) /* the last one's signal has nobody else to wait for it */
+        group_meet(TURN(0), 256);
 }
 
 extern "C" __global__ void __launch_bounds__(128 * (GROUPS + 1), 1)
@@ -224,26 +225,26 @@ extern "C" __global__ void __launch_bounds__(128 * (GROUPS + 1), 1)
     if (threadIdx.x == 0) {
         for (int n = 0; n < 2; n++) {
             barrier_init(&m->task_full[n], 1);
-            barrier_init(&m->task_empty[n], GROUPS * 4);
+            barrier_init(&m->task_empty[n], GROUPS * 128);
         }
         barrier_init(&m->q_full, 1);
-        barrier_init(&m->q_empty, GROUPS * 4);
+        barrier_init(&m->q_empty, GROUPS * 128);
         for (int n = 0; n < STAGES; n++) {
             barrier_init(&m->k_full[n], 1);
             barrier_init(&m->v_full[n], 1);
-            barrier_init(&m->k_empty[n], GROUPS * 4);
-            barrier_init(&m->v_empty[n], GROUPS * 4);
+            barrier_init(&m->k_empty[n], GROUPS * 128);
+            barrier_init(&m->v_empty[n], GROUPS * 128);
         }
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-        asm volatile("fence.proxy.async;" ::: "memory");
+        shared_written();
     }
     __syncthreads();
     if (threadIdx.x < 128) {
-        asm volatile("setmaxnreg.dec.sync.aligned.u32 56;");
+        registers_less<GROUPS == 3 ? 32 : 56>();
         if (threadIdx.x == 0)
             copy_tiles(x, m);
     } else {
-        asm volatile("setmaxnreg.inc.sync.aligned.u32 224;");
+        registers_more<GROUPS == 3 ? 160 : 224>();
         compute_tiles(x.a, m);
     }
 }

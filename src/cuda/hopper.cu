@@ -52,7 +52,7 @@ static void copy_bytes(void *to, const void *from, int bytes, uint64_t *b)
 /* What this thread wrote to shared memory is there for the copy engine and the matrix units. */
 static void shared_written()
 {
-    asm volatile("fence.proxy.async;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 /* From shared memory to global memory; or added there, in float32. Both are a group that one thread waits for. */
 static void store_bytes(void *to, const void *from, int bytes)
@@ -77,16 +77,20 @@ static void stores_wait()
 {
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
-/* A number in memory that orders what blocks do. */
+/* A number in memory that orders what blocks do with the copy engine: turn_come after it was read for the last time. */
 static int turn_of(const int32_t *turn)
 {
     int value;
-    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];\nfence.proxy.async;" : "=r"(value) : "l"(turn) : "memory");
+    asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(value) : "l"(turn) : "memory");
     return value;
+}
+static void turn_come()
+{
+    asm volatile("fence.proxy.async.global;" ::: "memory");
 }
 static void turn_give(int32_t *turn, int value)
 {
-    asm volatile("fence.proxy.async;\nst.release.gpu.global.s32 [%0], %1;" ::"l"(turn), "r"(value) : "memory");
+    asm volatile("fence.proxy.async.global;\nst.release.gpu.global.s32 [%0], %1;" ::"l"(turn), "r"(value) : "memory");
 }
 /* Four matrices of 8 x 8 numbers, in the matrix units' layout; lane l has the address of row l % 8 of matrix l / 8. */
 static void store_matrices(uint32_t to, const uint32_t *x)
@@ -222,10 +226,12 @@ template <> void multiply_across<64>(float (&x)[32], uint64_t A, uint64_t B, int
                  : "l"(A), "l"(B), "r"(add));
 }
 
-/* A warp is done with what the barrier guards. */
-static void release(uint64_t *b)
+/* A warpgroup gives registers away, or takes them. */
+template <int N> static void registers_less()
 {
-    __syncwarp();
-    if (threadIdx.x % 32 == 0)
-        barrier_arrive(b);
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
+}
+template <int N> static void registers_more()
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N));
 }
