@@ -31,7 +31,8 @@ ${rows}    { NULL, NULL },
 set_source_files_properties(${text_c} PROPERTIES OBJECT_DEPENDS "${text_paths}" COMPILE_OPTIONS
                             "-fno-lto;-Xassembler;-I;-Xassembler;${PROJECT_SOURCE_DIR}/src/cuda")
 
-file(GLOB cuda_sources CONFIGURE_DEPENDS src/cuda/*.c)
+# With a copy of src/base of its own: libposenc exports its header's names only.
+file(GLOB cuda_sources CONFIGURE_DEPENDS src/cuda/*.c src/base/*.c)
 function(posenc_cuda_sources target built_in)
   target_sources(${target} PRIVATE ${cuda_sources} ${text_c} ${PROJECT_SOURCE_DIR}/src/cuda/build/${built_in}.c)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)

@@ -9,13 +9,7 @@
 
 static pe_status check_offsets(const pe_lengths *l, const char *name, pe_view v, pe_error *err)
 {
-    if (l->length)
-        return pe_fail(err, PE_ERR_UNSUITED, "%s has length and offset; needs one of them, or none", name);
-    if (l->sequences < 0 || l->sequences > PE_POSITION_MAX)
-        return pe_fail(err, PE_ERR_SHAPE, "%s: sequences is %" PRId64 "; needs 0 to 2^36", name, l->sequences);
-    if (v.batch != 1)
-        return pe_fail(err, PE_ERR_SHAPE, "%s: sequences that are packed lie in a view of batch 1; it is %" PRId64,
-                       name, v.batch);
+    TRY(check_packed(l, name, v, err));
     CHECK_POINTER(int64_t, l->offset, name);
     if (l->offset[0] != 0)
         return pe_fail(err, PE_ERR_RANGE, "%s: offset 0 is %" PRId64 "; needs 0", name, l->offset[0]);
@@ -56,10 +50,7 @@ static pe_status check_sequences(call *c, pe_error *err)
         TRY(check_offsets(&a->k_lengths, "k_lengths", a->k, err));
     c->sequences = a->q_lengths.offset ? a->q_lengths.sequences : a->q.batch;
     int64_t keys = a->k_lengths.offset ? a->k_lengths.sequences : paged ? c->sequences : a->k.batch;
-    if (keys != c->sequences)
-        return pe_fail(err, PE_ERR_SHAPE,
-                       "there are %" PRId64 " sequences of queries and %" PRId64 " of keys; needs as many of both",
-                       c->sequences, keys);
+    TRY(check_as_many(c->sequences, keys, err));
     c->Tk = paged ? a->k_at.tokens : a->k.tokens;
     TRY(check_lengths(&a->q_lengths, "q_lengths", c->sequences, a->q.tokens, err));
     TRY(check_lengths(&a->k_lengths, "k_lengths", c->sequences, c->Tk, err));
@@ -242,53 +233,14 @@ void call_clear_padding_back(const call *c, int64_t s)
 
 /* ------------------------------------------------ checks */
 
-static pe_status check_mask_view(const call *c, pe_view *v, const char *name, unsigned types, pe_error *err)
-{
-    const pe_attention *a = &c->a;
-    if (!v->data)
-        return PE_OK;
-    if (a->q_lengths.offset || a->k_lengths.offset)
-        return pe_fail(err, PE_ERR_UNSUITED, "%s is given and sequences are packed; give them in a padded view", name);
-    TRY(check_typed(v, name, (extent){ -1, -1, -1, c->Tk }, types, READS, err));
-    const struct {
-        const char *what;
-        int64_t is, all;
-    } sizes[] = { { "batch", v->batch, c->sequences },
-                  { "tokens", v->tokens, a->q.tokens },
-                  { "heads", v->heads, c->e->shape.heads } };
-    for (int i = 0; i < COUNT_OF(sizes); i++)
-        if (sizes[i].is != 1 && sizes[i].is != sizes[i].all)
-            return pe_fail(err, PE_ERR_SHAPE, "%s: %s is %" PRId64 "; needs 1 or %" PRId64, name, sizes[i].what,
-                           sizes[i].is, sizes[i].all);
-    return PE_OK;
-}
-
-static pe_status check_mask(call *c, pe_error *err)
-{
-    pe_mask *m = &c->a.mask;
-    if (m->keys_before < 0 || m->keys_before > PE_POSITION_MAX)
-        return pe_fail(err, PE_ERR_RANGE, "mask: keys_before is %" PRId64 "; needs 0 (none) to 2^36", m->keys_before);
-    if (m->keys_after < 0 || m->keys_after > PE_POSITION_MAX)
-        return pe_fail(err, PE_ERR_RANGE, "mask: keys_after is %" PRId64 "; needs 0 (none) to 2^36", m->keys_after);
-    if (m->window < 0)
-        return pe_fail(err, PE_ERR_RANGE, "mask: window is %" PRId64 "; needs 0 (none) or more", m->window);
-    if (m->first_keys < 0)
-        return pe_fail(err, PE_ERR_RANGE, "mask: first_keys is %" PRId64 "; needs 0 (none) or more", m->first_keys);
-    if ((int)m->align < PE_ALIGN_END || m->align > PE_ALIGN_POSITION)
-        return pe_fail(err, PE_ERR_RANGE, "mask: align is %d; needs PE_ALIGN_END, PE_ALIGN_START or PE_ALIGN_POSITION",
-                       (int)m->align);
-    TRY(check_mask_view(c, &m->keep, "mask.keep", TYPE_BIT(PE_BOOL), err));
-    return check_mask_view(c, &m->additive, "mask.additive", TYPES_FLOAT, err);
-}
-
 static pe_status check_keys(call *c, pe_error *err)
 {
     pe_attention *a = &c->a;
     const pe_shape *s = &c->e->shape;
     bool same =
         c->e->hooks & PE_HOOK_VALUE || (c->rotating && (c->rotating->rotates_value || c->rotating->rotates_output));
-    TRY(check_typed(&a->k, "k", (extent){ -1, -1, s->kv_heads, s->head_dim }, TYPES_CACHE, READS, err));
-    TRY(check_typed(&a->v, "v", (extent){ a->k.batch, a->k.tokens, s->kv_heads, same ? s->head_dim : -1 }, TYPES_CACHE,
+    TRY(check_typed(&a->k, "k", (extent){ -1, -1, s->kv_heads, s->head_dim }, &types_cache, READS, err));
+    TRY(check_typed(&a->v, "v", (extent){ a->k.batch, a->k.tokens, s->kv_heads, same ? s->head_dim : -1 }, &types_cache,
                     READS, err));
     if (a->v.dim > PE_HEAD_DIM_MAX)
         return pe_fail(err, PE_ERR_SHAPE, "v: dim is %" PRId64 "; needs %d at most", a->v.dim, PE_HEAD_DIM_MAX);
@@ -342,7 +294,8 @@ pe_status call_open(call *c, const pe_encoding *e, const pe_attention *given, co
     int64_t keys = a->pages.table ? c->sequences : a->k.batch;
     TRY(check_positions_real(&a->q_at, "q_at", a->q.batch, a->q.tokens, e->axes, real, err));
     TRY(check_positions_real(&a->k_at, "k_at", keys, c->Tk, e->axes, real, err));
-    TRY(check_mask(c, err));
+    extent scores = { c->sequences, a->q.tokens, e->shape.heads, c->Tk };
+    TRY(check_mask(a, scores, &types_bool, &types_float, err));
     TRY(check_inputs(c, err));
     return check_numbers(a, e->shape.heads, err);
 }
@@ -399,8 +352,7 @@ static pe_status check_scores(const call *c, pe_view *v, const char *name, pe_er
 {
     if (!v->data)
         return PE_OK;
-    if (c->a.q_lengths.offset || c->a.k_lengths.offset)
-        return pe_fail(err, PE_ERR_UNSUITED, "%s is given and sequences are packed; give them in a padded view", name);
+    TRY(check_padded(&c->a, name, err));
     return check_view(v, name, (extent){ c->sequences, c->a.q.tokens, c->e->shape.heads, c->Tk }, WRITES, err);
 }
 

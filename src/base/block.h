@@ -27,6 +27,12 @@ static inline int64_t block_bytes(pe_dtype kind)
     return 2 + (kind == PE_Q8_0 ? BLOCK_WIDTH : BLOCK_WIDTH / 2);
 }
 
+/* Bytes of so many elements; of a type in blocks, a multiple of BLOCK_WIDTH of them. */
+static inline int64_t dtype_bytes(pe_dtype type, int64_t elements)
+{
+    return block_kind(type) ? elements / BLOCK_WIDTH * block_bytes(type) : elements * (int64_t)pe_dtype_size(type);
+}
+
 void block_load(float x[BLOCK_WIDTH], const void *block, pe_dtype kind);
 void block_store(void *block, const float x[BLOCK_WIDTH], pe_dtype kind);
 

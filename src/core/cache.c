@@ -31,16 +31,7 @@ typedef struct move {
 
 pe_status check_pages(const pe_pages *p, pe_view k, int64_t batch, int64_t tokens, const int64_t *length, pe_error *err)
 {
-    int64_t entries;
-    CHECK_POINTER(int32_t, p->table, "pages.table");
-    if (p->columns < 0 || !checked_mul(&entries, batch, p->columns))
-        return pe_fail(err, PE_ERR_SHAPE, "pages: columns is %" PRId64 "; needs 0 or more", p->columns);
-    if (k.tokens < 1)
-        return pe_fail(err, PE_ERR_SHAPE, "pages: a page has %" PRId64 " tokens; needs 1 or more", k.tokens);
-    if (tokens > 0 && (tokens - 1) / k.tokens >= p->columns)
-        return pe_fail(err, PE_ERR_SHAPE,
-                       "pages: %" PRId64 " tokens need %" PRId64 " pages of %" PRId64 "; columns is %" PRId64, tokens,
-                       (tokens - 1) / k.tokens + 1, k.tokens, p->columns);
+    TRY(check_page_table(p, k, batch, tokens, err));
     for (int64_t b = 0; b < batch; b++) {
         int64_t used = length ? length[b] : tokens, pages = used > 0 ? (used - 1) / k.tokens + 1 : 0;
         for (int64_t n = 0; n < pages; n++)
@@ -286,19 +277,12 @@ static pe_status open_cache(move *m, const pe_encoding *e, pe_view k, const pe_p
 {
     if (pages)
         CHECK_POINTER(pe_pages, pages, "pages");
-    if (rotating_part(e, PE_KEY) && k.dim != e->shape.head_dim)
-        return pe_fail(err, PE_ERR_SHAPE, "the cache: dim is %" PRId64 "; needs %" PRId64 ", the head_dim of %.80s",
-                       k.dim, e->shape.head_dim, e->text);
-    TRY(check_typed(&k, "the cache", (extent){ -1, -1, -1, -1 }, TYPES_CACHE, WRITES, err));
+    int64_t dim = rotating_part(e, PE_KEY) ? e->shape.head_dim : -1;
+    TRY(check_cache(&k, dim, e->text, &types_cache, pages, at, &m->batch, &m->tokens, err));
     m->k = k;
-    m->blocks = k.dtype == PE_Q8_0 || k.dtype == PE_Q4_0;
-    m->batch = pages ? at.batch : k.batch;
-    m->tokens = pages ? at.tokens : k.tokens;
+    m->blocks = block_kind(k.dtype);
     if (pages)
         m->pages = *pages;
-    if (m->batch < 0 || m->tokens < 0)
-        return pe_fail(err, PE_ERR_SHAPE, "positions: batch is %" PRId64 " and tokens %" PRId64 "; need 0 or more",
-                       at.batch, at.tokens);
     return pages ? check_pages(pages, k, m->batch, m->tokens, NULL, err) : PE_OK;
 }
 

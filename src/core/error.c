@@ -1,21 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/door.h"
-
-#include "base/error.h"
-
-pe_status pe_fail(pe_error *err, pe_status s, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    error_write(err, s, format, args);
-    va_end(args);
-    return s;
-}
-
-pe_status pe_pass(pe_error *err)
-{
-    return error_clear(err);
-}
+#include "core/row.h"
 
 const char *pe_status_name(pe_status s)
 {

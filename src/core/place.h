@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/block.h"
+#include "base/door.h"
 #include "base/num.h"
 #include "posenc.h"
 
@@ -37,25 +38,12 @@ static inline vec row_vec(pe_view v, int64_t token, int64_t head)
     return (vec){ v.data, v.dtype, token * v.token_stride + head * v.head_stride };
 }
 
-/* Bytes of so many elements; of a type in blocks, a multiple of BLOCK_WIDTH of them. */
-static inline int64_t dtype_bytes(pe_dtype type, int64_t elements)
-{
-    return type == PE_Q8_0   ? elements / BLOCK_WIDTH * 34
-           : type == PE_Q4_0 ? elements / BLOCK_WIDTH * 18
-                             : elements * (int64_t)pe_dtype_size(type);
-}
-
 static inline pe_view view_at(pe_view v, int64_t sequence)
 {
     if (v.data && v.batch > 1)
         v.data = (char *)v.data + dtype_bytes(v.dtype, sequence * v.batch_stride);
     v.batch = 1;
     return v;
-}
-
-static inline int64_t position_bytes(pe_positions p)
-{
-    return p.dtype == PE_I32 ? 4 : 8;
 }
 
 static inline pe_positions positions_at(pe_positions p, int64_t sequence)

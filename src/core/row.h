@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/checked.h"
+#include "base/error.h"
 #include "base/num.h"
 #include "base/tell.h"
 #include "base/text.h"
@@ -246,8 +248,6 @@ static inline int64_t whole(const part *p, int key)
 void *part_alloc(part *p, int64_t count, size_t size, pe_error *err); /* zeroed; becomes p->state */
 pe_status part_tensor(part *p, tensor t, pe_error *err);
 pe_status part_fail(const part *p, pe_error *err, int key, const char *why);
-PRINTF(3, 4) pe_status pe_fail(pe_error *err, pe_status s, const char *format, ...);
-bool checked_mul(int64_t *out, int64_t a, int64_t b); /* false: a negative factor or a product past int64 */
 
 /* ------------------------------------------------ for hooks: element i of tensor t, and its gradient */
 

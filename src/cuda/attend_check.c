@@ -127,14 +127,7 @@ static pe_status check_lengths(const pe_lengths *l, const char *name, pe_view v,
         return cuda_fail(err, PE_ERR_ALIGN, "%s is not aligned to 8 bytes", name);
     if (!l->offset)
         return PE_OK;
-    if (l->length)
-        return cuda_fail(err, PE_ERR_UNSUITED, "%s has length and offset; needs one of them, or none", name);
-    if (l->sequences < 0 || l->sequences > PE_POSITION_MAX)
-        return cuda_fail(err, PE_ERR_SHAPE, "%s: sequences is %" PRId64 "; needs 0 to 2^36", name, l->sequences);
-    if (v.batch != 1)
-        return cuda_fail(err, PE_ERR_SHAPE, "%s: sequences that are packed lie in a view of batch 1; it is %" PRId64,
-                         name, v.batch);
-    return PE_OK;
+    return check_packed(l, name, v, err);
 }
 
 static pe_status check_sequences(attend_call *c, pe_error *err)
@@ -144,11 +137,7 @@ static pe_status check_sequences(attend_call *c, pe_error *err)
     TRY(check_lengths(&a->k_lengths, "k_lengths", a->k, err));
     c->sequences = a->q_lengths.offset ? a->q_lengths.sequences : a->q.batch;
     int64_t keys = a->k_lengths.offset ? a->k_lengths.sequences : a->k.batch;
-    if (keys != c->sequences)
-        return cuda_fail(err, PE_ERR_SHAPE,
-                         "there are %" PRId64 " sequences of queries and %" PRId64 " of keys; needs as many of both",
-                         c->sequences, keys);
-    return PE_OK;
+    return check_as_many(c->sequences, keys, err);
 }
 
 /* Kernels count tiles, tokens and heads in 32 bits. */
@@ -194,49 +183,12 @@ static pe_status check_places(attend_call *c, pe_error *err)
     return check_whole(c, a->k_at, "k_at", err);
 }
 
-static pe_status check_mask_view(const attend_call *c, pe_view *v, const char *name, unsigned types, const char *need,
-                                 pe_error *err)
+static pe_status check_masks(attend_call *c, pe_error *err)
 {
-    const pe_attention *a = &c->a;
-    if (!v->data)
-        return PE_OK;
-    if (a->q_lengths.offset || a->k_lengths.offset)
-        return cuda_fail(err, PE_ERR_UNSUITED, "%s is given and sequences are packed; give them in a padded view",
-                         name);
-    TRY(cuda_check_typed(v, name, (cuda_extent){ -1, -1, -1, a->k.tokens }, types, need, CUDA_READS, err));
-    const struct {
-        const char *what;
-        int64_t is, all;
-    } sizes[] = { { "batch", v->batch, c->sequences },
-                  { "tokens", v->tokens, a->q.tokens },
-                  { "heads", v->heads, a->q.heads } };
-    for (int i = 0; i < 3; i++)
-        if (sizes[i].is != 1 && sizes[i].is != sizes[i].all)
-            return cuda_fail(err, PE_ERR_SHAPE, "%s: %s is %" PRId64 "; needs 1 or %" PRId64, name, sizes[i].what,
-                             sizes[i].is, sizes[i].all);
-    return PE_OK;
-}
-
-static pe_status check_mask(attend_call *c, pe_error *err)
-{
-    pe_mask *m = &c->a.mask;
-    const struct {
-        const char *name;
-        int64_t is;
-        bool position;
-    } number[] = { { "keys_before", m->keys_before, true },
-                   { "keys_after", m->keys_after, true },
-                   { "window", m->window, false },
-                   { "first_keys", m->first_keys, false } };
-    for (int i = 0; i < 4; i++)
-        if (number[i].is < 0 || (number[i].position && number[i].is > PE_POSITION_MAX))
-            return cuda_fail(err, PE_ERR_RANGE, "mask: %s is %" PRId64 "; needs 0 (none) %s", number[i].name,
-                             number[i].is, number[i].position ? "to 2^36" : "or more");
-    if ((int)m->align < PE_ALIGN_END || m->align > PE_ALIGN_POSITION)
-        return cuda_fail(err, PE_ERR_RANGE,
-                         "mask: align is %d; needs PE_ALIGN_END, PE_ALIGN_START or PE_ALIGN_POSITION", (int)m->align);
-    TRY(check_mask_view(c, &m->keep, "mask.keep", CUDA_TYPE(PE_BOOL), "PE_BOOL", err));
-    TRY(check_mask_view(c, &m->additive, "mask.additive", CUDA_VECTORS, "PE_F32, PE_F16 or PE_BF16", err));
+    static const dtypes types_bool = { TYPE_BIT(PE_BOOL), "on a GPU needs PE_BOOL" };
+    const pe_mask *m = &c->a.mask;
+    extent scores = { c->sequences, c->a.q.tokens, c->a.q.heads, c->a.k.tokens };
+    TRY(check_mask(&c->a, scores, &types_bool, &types_vector, err));
     bool first = m->window && m->first_keys, even = attend_even(c->a.q_at) && attend_even(c->a.k_at);
     c->by_position = m->align == PE_ALIGN_POSITION && (m->causal || m->window) &&
                      (!even || (first && (c->a.k_at.data || c->a.k_at.start < 0)));
@@ -352,7 +304,7 @@ pe_status attend_open(attend_call *c, const pe_cuda_plan *plan, const pe_attenti
     TRY(check_sequences(c, err));
     TRY(check_size(c, err));
     TRY(check_places(c, err));
-    TRY(check_mask(c, err));
+    TRY(check_masks(c, err));
     TRY(check_distances(c, err));
     TRY(check_numbers(c, err));
     set_rotated(c);
@@ -391,6 +343,7 @@ pe_status attend_apart(const attend_call *c, const cuda_region *more, int count,
 
 pe_status attend_outputs(attend_call *c, bool written, pe_error *err)
 {
+    static const dtypes types_lse = { TYPE_BIT(PE_F32) | TYPE_BIT(PE_F64), "on a GPU needs PE_F32 or PE_F64" };
     pe_attention *a = &c->a;
     cuda_use how = written ? CUDA_WRITES : CUDA_READS;
     cuda_extent rows = { a->q.batch, a->q.tokens, a->q.heads, a->v.dim };
@@ -400,8 +353,7 @@ pe_status attend_outputs(attend_call *c, bool written, pe_error *err)
         return cuda_fail(err, PE_ERR_UNSUITED,
                          "lse has 16 bits, which attention on a GPU does not write; needs float32 or float64");
     if (a->lse.data)
-        TRY(cuda_check_typed(&a->lse, "lse", rows, CUDA_TYPE(PE_F32) | CUDA_TYPE(PE_F64), "PE_F32 or PE_F64", how,
-                             err));
+        TRY(check_typed(&a->lse, "lse", rows, &types_lse, how, err));
     if (!written)
         return PE_OK;
     const cuda_region s[] = { cuda_view_region("out", a->out, CUDA_WRITES),

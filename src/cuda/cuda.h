@@ -9,7 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "posenc_cuda.h"
+
+#define cuda_fail pe_fail
+#define cuda_pass pe_pass
 
 typedef uint64_t device_pointer; /* CUdeviceptr */
 
@@ -62,14 +66,6 @@ int cuda_processors(const pe_cuda *gpu);
  * with a 128-byte swizzle; strides in bytes of axes 1 ..; false: this memory cannot have one (alignment, sizes). */
 bool cuda_tensor_map(const pe_cuda *gpu, void *map, bool bf16, int rank, device_pointer data, const uint64_t *size,
                      const uint64_t *stride, const uint32_t *box);
-
-/* ------------------------------------------------ errors */
-#if defined __GNUC__
-__attribute__((format(printf, 3, 4)))
-#endif
-pe_status
-cuda_fail(pe_error *err, pe_status s, const char *format, ...);
-pe_status cuda_pass(pe_error *err); /* PE_OK, and says so in *err */
 
 /* ------------------------------------------------ plan.c: an encoding on the device */
 struct pe_cuda_plan {

@@ -306,103 +306,30 @@ pe_status pe_cuda_rotate_back(const pe_cuda_plan *plan, pe_side side, pe_view dx
 
 /* ---------------------------------------------------------------- q and k */
 
-/* One of the two, as the call gave it. */
-typedef struct half {
-    const char *name, *out_name, *table_name;
-    pe_side side;
-    pe_view x, y;
-    pe_table table;
-} half;
-
-static pe_status check_table(const pe_cuda_plan *plan, half *s, pe_error *err)
+/* Rows of a table that lie in device memory. */
+static pe_status check_rows(const qk_side *s, pe_error *err)
 {
-    const struct rotation_data *d = plan->rotation;
-    pe_view *c = &s->table.cosine, *sine = &s->table.sine;
-    if (!c->data && !sine->data && !s->table.row)
-        return PE_OK;
-    if (!d)
-        return cuda_fail(err, PE_ERR_UNSUITED, "%s: this encoding does not rotate; it takes no table", s->table_name);
-    if (!c->data && !sine->data)
-        return cuda_fail(err, PE_ERR_NULL, "%s: it has rows and no table; needs cosine and sine too, or none",
-                         s->table_name);
-    if (!c->data || !sine->data)
-        return cuda_fail(err, PE_ERR_NULL, "%s: it has %s; needs both, or none", s->table_name,
-                         c->data ? "a cosine and no sine" : "a sine and no cosine");
-    int64_t batch = c->batch == 1 ? 1 : s->x.batch;
-    TRY(cuda_check_view(c, s->table_name, (cuda_extent){ batch, s->table.row ? -1 : s->x.tokens, 1, d->count },
-                        CUDA_READS, err));
-    TRY(cuda_check_view(sine, s->table_name, (cuda_extent){ batch, c->tokens, 1, d->count }, CUDA_READS, err));
-    if (c->dtype != PE_F32 || sine->dtype != PE_F32)
-        return cuda_fail(err, PE_ERR_DTYPE, "%s: a table for %s needs PE_F32", s->table_name, s->name);
     if ((uintptr_t)s->table.row % sizeof(int64_t))
         return cuda_fail(err, PE_ERR_ALIGN, "%s: row is not aligned to its 8-byte elements", s->table_name);
-    if (s->table.row && !c->tokens && s->x.batch && s->x.tokens)
+    if (s->table.row && !s->table.cosine.tokens && s->x.batch && s->x.tokens)
         return cuda_fail(err, PE_ERR_SHAPE, "%s: it has no rows; needs those of every token", s->table_name);
     return PE_OK;
 }
 
-static pe_status check_half(const pe_cuda_plan *plan, half *s, pe_positions *at, pe_error *err)
+static pe_status check_side(const pe_cuda_plan *plan, qk_side *s, pe_positions *at, pe_error *err)
 {
-    if (!s->x.data) {
-        s->x = s->y = (pe_view){ 0 };
-        s->table = (pe_table){ .row = NULL };
+    const struct rotation_data *d = plan->rotation;
+    TRY(qk_check_side(s, d ? pe_encoding_shape(plan->e).head_dim : -1, &types_vector, err));
+    if (!s->x.data)
         return PE_OK;
-    }
-    int64_t dim = plan->rotation ? pe_encoding_shape(plan->e).head_dim : -1;
-    TRY(cuda_check_view(&s->x, s->name, (cuda_extent){ -1, -1, -1, dim }, CUDA_READS, err));
-    if (!s->y.data)
-        s->y = s->x;
-    TRY(cuda_check_view(&s->y, s->out_name, (cuda_extent){ s->x.batch, s->x.tokens, s->x.heads, s->x.dim }, CUDA_WRITES,
-                        err));
-    TRY(cuda_check_positions(at, "positions", s->x.batch, s->x.tokens, pe_encoding_axes(plan->e), err));
-    TRY(check_table(plan, s, err));
+    TRY(check_positions_outside(at, "positions", s->x.batch, s->x.tokens, pe_encoding_axes(plan->e), err));
+    TRY(qk_check_table(s, 1, d ? d->count : -1, &types_vector, err));
+    TRY(check_rows(s, err));
     TRY(rotate_check_able(plan, s->table.cosine.data != NULL, err));
     return rotate_check_ends(plan, s->side, s->y.dtype, *at, err);
 }
 
-static bool in_place(const half *s)
-{
-    return s->y.data == s->x.data && s->y.dtype == s->x.dtype && s->y.batch_stride == s->x.batch_stride &&
-           s->y.token_stride == s->x.token_stride && s->y.head_stride == s->x.head_stride;
-}
-
-static int add_read(cuda_region *to, const half *s)
-{
-    int n = 0;
-    if (s->x.data && !in_place(s))
-        to[n++] = cuda_view_region(s->name, s->x, CUDA_READS);
-    if (s->table.cosine.data) {
-        to[n++] = cuda_view_region(s->table_name, s->table.cosine, CUDA_READS);
-        to[n++] = cuda_view_region(s->table_name, s->table.sine, CUDA_READS);
-        to[n++] = cuda_array_region(s->table_name, s->table.row, s->x.batch * s->x.tokens, sizeof(int64_t), CUDA_READS);
-    }
-    return n;
-}
-
-/* An output may be its own input and nothing else. */
-static pe_status check_apart(const half *q, const half *k, pe_positions at, pe_error *err)
-{
-    cuda_region s[12];
-    int n = 0, outs;
-    if (q->y.data)
-        s[n++] = cuda_view_region(q->out_name, q->y, CUDA_WRITES);
-    if (k->y.data)
-        s[n++] = cuda_view_region(k->out_name, k->y, CUDA_WRITES);
-    outs = n;
-    n += add_read(s + n, q);
-    n += add_read(s + n, k);
-    if (at.data)
-        s[n++] = cuda_positions_region("positions", at);
-    for (int out = 0; out < outs; out++)
-        for (int i = out + 1; i < n; i++)
-            if (cuda_regions_overlap(&s[out], &s[i])) {
-                bool own = s[i].name == (s[out].name == q->out_name ? q->name : k->name);
-                TRY(cuda_check_memory((cuda_region[]){ s[out], s[i] }, 2, own, err));
-            }
-    return PE_OK;
-}
-
-static void add_half(rotate_call *c, const half *s)
+static void add_side(rotate_call *c, const qk_side *s)
 {
     const struct rotation_data *d = c->data;
     const pe_table *t = &s->table;
@@ -421,19 +348,19 @@ static void add_half(rotate_call *c, const half *s)
     c->as.moves = c->as.moves || (d && d->moves && s->x.data == s->y.data);
 }
 
-static bool has_work(const half *s, const struct rotation_data *d)
+static bool has_work(const qk_side *s, const struct rotation_data *d)
 {
     return s->x.batch && s->x.tokens && s->x.heads && s->x.dim && (d || s->x.data != s->y.data);
 }
 
 /* Whether both fit one launch. */
-static bool together(const half *q, const half *k)
+static bool together(const qk_side *q, const qk_side *k)
 {
     return q->x.dtype == k->x.dtype && q->y.dtype == k->y.dtype && q->x.dim == k->x.dim &&
            !q->table.cosine.data == !k->table.cosine.data;
 }
 
-static pe_status rotate_both(const pe_cuda_plan *plan, const half *sides, bool one_table, rotate_mode mode,
+static pe_status rotate_both(const pe_cuda_plan *plan, const qk_side *sides, bool one_table, rotate_mode mode,
                              pe_positions at, void *stream, pe_error *err)
 {
     const struct rotation_data *d = plan->rotation;
@@ -444,9 +371,9 @@ static pe_status rotate_both(const pe_cuda_plan *plan, const half *sides, bool o
             continue;
         rotate_call c = open_call(plan, d, sides[i].table.cosine.data != NULL, at);
         set_mode(&c, mode);
-        add_half(&c, &sides[i]);
+        add_side(&c, &sides[i]);
         if (both) {
-            add_half(&c, &sides[1]);
+            add_side(&c, &sides[1]);
             c.args.sides = c.as.work == ROTATE_TABLES ? (one_table ? 1 : 2) : c.as.decays || c.as.gains ? 2 : 1;
         }
         TRY(rotate_launch(&c, stream, err));
@@ -461,17 +388,12 @@ static pe_status rotate_qk(const pe_cuda_plan *plan, const pe_rotation *given, r
     TRY(check_plan(plan, "the plan", err));
     TRY(cuda_check_struct(&r, sizeof r, given, "the rotation", err));
     const struct rotation_data *d = plan->rotation;
-    half sides[2] = { { "q", "q_out", "q_table", PE_QUERY, r.q, r.q_out, r.q_table },
-                      { "k", "k_out", "k_table", PE_KEY, r.k, r.k_out, r.k_table } };
-    bool one_table = r.q_table.cosine.data && !r.k_table.cosine.data && !r.k_table.sine.data && !r.k_table.row;
-    if (one_table && d && r.k.data && (d->decays || d->gain.count))
-        return cuda_fail(err, PE_ERR_UNSUITED, "%s rotates q and k by different angles; give k_table too",
-                         pe_encoding_spec(plan->e));
-    if (one_table)
-        sides[1].table = r.q_table;
-    TRY(check_half(plan, &sides[0], &r.at, err));
-    TRY(check_half(plan, &sides[1], &r.at, err));
-    TRY(check_apart(&sides[0], &sides[1], r.at, err));
+    qk_side sides[2];
+    bool one_table, alike = !d || (!d->decays && !d->gain.count);
+    TRY(qk_open(sides, &r, alike, pe_encoding_spec(plan->e), &one_table, err));
+    TRY(check_side(plan, &sides[0], &r.at, err));
+    TRY(check_side(plan, &sides[1], &r.at, err));
+    TRY(qk_check_apart(sides, r.at, (region){ 0 }, err));
     return rotate_both(plan, sides, one_table, mode, r.at, stream, err);
 }
 

@@ -14,23 +14,6 @@ typedef struct move {
     int64_t batch, tokens; /* of the positions */
 } move;
 
-static pe_status check_pages(const pe_pages *p, pe_view k, int64_t batch, int64_t tokens, pe_error *err)
-{
-    if (!p->table)
-        return cuda_fail(err, PE_ERR_NULL, "pages.table is NULL");
-    if ((uintptr_t)p->table % sizeof(int32_t))
-        return cuda_fail(err, PE_ERR_ALIGN, "pages.table is not aligned to 4 bytes");
-    if (p->columns < 0 || (batch && p->columns > INT64_MAX / 4 / batch))
-        return cuda_fail(err, PE_ERR_SHAPE, "pages: columns is %" PRId64 "; needs 0 or more", p->columns);
-    if (k.tokens < 1)
-        return cuda_fail(err, PE_ERR_SHAPE, "pages: a page has %" PRId64 " tokens; needs 1 or more", k.tokens);
-    if (tokens > 0 && (tokens - 1) / k.tokens >= p->columns)
-        return cuda_fail(err, PE_ERR_SHAPE,
-                         "pages: %" PRId64 " tokens need %" PRId64 " pages of %" PRId64 "; columns is %" PRId64, tokens,
-                         (tokens - 1) / k.tokens + 1, k.tokens, p->columns);
-    return PE_OK;
-}
-
 static pe_status open_cache(move *m, const pe_cuda_plan *plan, pe_view k, const pe_pages *pages, pe_positions at,
                             pe_error *err)
 {
@@ -38,19 +21,11 @@ static pe_status open_cache(move *m, const pe_cuda_plan *plan, pe_view k, const 
     if (k.dtype == PE_Q8_0 || k.dtype == PE_Q4_0)
         return cuda_fail(err, PE_ERR_DTYPE,
                          "the cache: quantised keys do not move on a GPU yet; needs PE_F32, PE_F16 or PE_BF16");
-    if (plan->rotation && k.dim != dim)
-        return cuda_fail(err, PE_ERR_SHAPE, "the cache: dim is %" PRId64 "; needs %" PRId64 ", the head_dim of %.80s",
-                         k.dim, dim, pe_encoding_spec(plan->e));
-    TRY(cuda_check_view(&k, "the cache", (cuda_extent){ -1, -1, -1, -1 }, CUDA_WRITES, err));
-    *m = (move){ .k = k, .batch = pages ? at.batch : k.batch, .tokens = pages ? at.tokens : k.tokens };
-    if (m->batch < 0 || m->tokens < 0)
-        return cuda_fail(err, PE_ERR_SHAPE, "positions: batch is %" PRId64 " and tokens %" PRId64 "; need 0 or more",
-                         at.batch, at.tokens);
-    if (pages) {
-        m->pages = *pages;
-        TRY(check_pages(pages, k, m->batch, m->tokens, err));
-    }
-    return PE_OK;
+    TRY(check_cache(&k, plan->rotation ? dim : -1, pe_encoding_spec(plan->e), &types_vector, pages, at, &m->batch,
+                    &m->tokens, err));
+    m->k = k;
+    m->pages = pages ? *pages : (pe_pages){ 0 };
+    return pages ? check_page_table(pages, k, m->batch, m->tokens, err) : PE_OK;
 }
 
 static cuda_region table_region(const move *m)

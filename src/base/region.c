@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a call writes must overlap nothing else it touches: positions that change under way would lead past a table. */
-#include "core/door.h"
-#include "core/place.h"
+#include "base/door.h"
+
+#include <stdlib.h>
+
+#include "base/block.h"
+#include "base/checked.h"
 
 /* Bytes that the steps below this level span. */
 static int64_t line_of(const region *r, int level)
