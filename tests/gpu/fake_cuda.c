@@ -1,58 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * A driver without a device (fake_cuda.h). Device memory is memory of the host. */
-#include "gpu/fake_cuda.h"
+#include "gpu/fake_state.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define API __attribute__((visibility("default")))
-
-static fake f = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static int context; /* its address is the primary context */
 static _Thread_local int depth;
 
-API fake *fake_state(void);
-fake *fake_state(void)
-{
-    return &f;
-}
-
-/* The code that the call returns at once; else 0. */
-static int begin(const char *name)
-{
-    int code = 0;
-    pthread_mutex_lock(&f.lock);
-    if (!strcmp(f.fail, name) && (++f.failing == f.fail_at || !f.fail_at)) {
-        f.failed++;
-        code = f.code;
-    }
-    pthread_mutex_unlock(&f.lock);
-    return code;
-}
-
-static void add(int *to, int n)
-{
-    pthread_mutex_lock(&f.lock);
-    *to += n;
-    pthread_mutex_unlock(&f.lock);
-}
-
-/* The same for calls that need the context. */
+/* begin, for calls that need the context. */
 static int inside(const char *name)
 {
     if (!depth)
         add(&f.wrong, 1);
     return begin(name);
 }
-
-#define BEGIN(check)                                                                                                   \
-    do {                                                                                                               \
-        int begin_code = check(__func__);                                                                              \
-        if (begin_code)                                                                                                \
-            return begin_code;                                                                                         \
-    } while (0)
 
 API int cuInit(unsigned flags);
 int cuInit(unsigned flags)

@@ -2,58 +2,19 @@
  *
  * A compiler whose code is a text that says what it was made of (fake_cuda.h). */
 #define _DEFAULT_SOURCE /* usleep */
-#include "gpu/fake_cuda.h"
+#include "gpu/fake_state.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#define API __attribute__((visibility("default")))
-
-static fake f = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-API fake *fake_state(void);
-fake *fake_state(void)
-{
-    return &f;
-}
 
 typedef struct fake_program {
     char code[400];
     char *text;
 } fake_program;
 
-static int begin(const char *name)
-{
-    int code = 0;
-    pthread_mutex_lock(&f.lock);
-    if (!strcmp(f.fail, name) && (++f.failing == f.fail_at || !f.fail_at)) {
-        f.failed++;
-        code = f.code;
-    }
-    pthread_mutex_unlock(&f.lock);
-    return code;
-}
-
-static void add(int *to, int n)
-{
-    pthread_mutex_lock(&f.lock);
-    *to += n;
-    pthread_mutex_unlock(&f.lock);
-}
-
-#define BEGIN                                                                                                          \
-    do {                                                                                                               \
-        int begin_code = begin(__func__);                                                                              \
-        if (begin_code)                                                                                                \
-            return begin_code;                                                                                         \
-    } while (0)
-
 API int nvrtcVersion(int *major, int *minor);
 int nvrtcVersion(int *major, int *minor)
 {
-    BEGIN;
+    BEGIN(begin);
     *major = f.version_major;
     *minor = f.version_minor;
     return 0;
@@ -71,7 +32,7 @@ API int nvrtcCreateProgram(void **out, const char *text, const char *name, int h
 int nvrtcCreateProgram(void **out, const char *text, const char *name, int headers, const char *const *texts,
                        const char *const *names)
 {
-    BEGIN;
+    BEGIN(begin);
     (void)name;
     for (int i = 0; i < headers; i++)
         if (!strlen(names[i]) || !strlen(texts[i]))
@@ -92,7 +53,7 @@ int nvrtcDestroyProgram(void **program)
     free(p);
     *program = NULL;
     add(&f.programs, -1);
-    BEGIN;
+    BEGIN(begin);
     return 0;
 }
 
@@ -100,7 +61,7 @@ API int nvrtcCompileProgram(void *program, int count, const char *const *options
 int nvrtcCompileProgram(void *program, int count, const char *const *options)
 {
     fake_program *p = program;
-    BEGIN;
+    BEGIN(begin);
     usleep((useconds_t)f.delay);
     pthread_mutex_lock(&f.lock);
     f.options[0] = 0;
@@ -118,7 +79,7 @@ int nvrtcCompileProgram(void *program, int count, const char *const *options)
 API int nvrtcGetCUBINSize(void *program, size_t *out);
 int nvrtcGetCUBINSize(void *program, size_t *out)
 {
-    BEGIN;
+    BEGIN(begin);
     *out = sizeof((fake_program *)program)->code;
     return 0;
 }
@@ -127,7 +88,7 @@ API int nvrtcGetCUBIN(void *program, char *out);
 int nvrtcGetCUBIN(void *program, char *out)
 {
     fake_program *p = program;
-    BEGIN;
+    BEGIN(begin);
     memcpy(out, p->code, sizeof p->code);
     return 0;
 }
@@ -136,7 +97,7 @@ API int nvrtcGetProgramLogSize(void *program, size_t *out);
 int nvrtcGetProgramLogSize(void *program, size_t *out)
 {
     (void)program;
-    BEGIN;
+    BEGIN(begin);
     *out = f.log ? strlen(f.log) + 1 : 0;
     return 0;
 }
@@ -145,7 +106,7 @@ API int nvrtcGetProgramLog(void *program, char *out);
 int nvrtcGetProgramLog(void *program, char *out)
 {
     (void)program;
-    BEGIN;
+    BEGIN(begin);
     memcpy(out, f.log, strlen(f.log) + 1);
     return 0;
 }
