@@ -302,15 +302,7 @@ pe_status call_open(call *c, const pe_encoding *e, const pe_attention *given, co
 
 pe_status call_work(const call *c, size_t needed, const char *asked, pe_error *err)
 {
-    if (!needed)
-        return PE_OK;
-    if (!c->run.work)
-        return pe_fail(err, PE_ERR_NULL, "work is NULL; needs %zu bytes", needed);
-    if ((uintptr_t)c->run.work % 8)
-        return pe_fail(err, PE_ERR_ALIGN, "work is not aligned to 8 bytes");
-    if (c->run.work_bytes < needed)
-        return pe_fail(err, PE_ERR_SHAPE, "work has %zu bytes; needs %zu (%s)", c->run.work_bytes, needed, asked);
-    return PE_OK;
+    return check_work(&c->run, needed, "", asked, err);
 }
 
 #define INPUTS 18

@@ -340,14 +340,20 @@ static pe_status reference_open(call *c, const pe_encoding *e, const pe_attentio
     return PE_OK;
 }
 
+/* Sequence s, in the call's work memory. */
+static void reference_sequence(const call *c, int64_t s, problem *p, work *m)
+{
+    call_sequence(c, s, p);
+    p->m = m;
+    problem_cut(p, c->run.work);
+}
+
 static pe_status reference_reach(const call *c, pe_error *err)
 {
     for (int64_t s = 0; s < c->sequences; s++) {
         problem p;
         work m;
-        call_sequence(c, s, &p);
-        p.m = &m;
-        problem_cut(&p, c->run.work);
+        reference_sequence(c, s, &p, &m);
         TRY(problem_reach(&p, err));
     }
     return PE_OK;
@@ -362,9 +368,7 @@ pe_status pe_reference_forward(const pe_encoding *e, const pe_attention *a, cons
     for (int64_t s = 0; s < c.sequences; s++) {
         problem p;
         work m;
-        call_sequence(&c, s, &p);
-        p.m = &m;
-        problem_cut(&p, c.run.work);
+        reference_sequence(&c, s, &p, &m);
         reference_forward_pass(&p);
         call_clear_padding(&c, s);
     }
@@ -547,9 +551,7 @@ pe_status pe_reference_backward(const pe_encoding *e, const pe_attention *a, con
     for (int64_t s = 0; s < c.sequences; s++) {
         problem p;
         work m;
-        call_sequence(&c, s, &p);
-        p.m = &m;
-        problem_cut(&p, c.run.work);
+        reference_sequence(&c, s, &p, &m);
         reference_backward_pass(&p);
         call_clear_padding_back(&c, s);
     }

@@ -150,6 +150,19 @@ pe_status check_struct(void *out, size_t size, const void *given, const char *na
     return PE_OK;
 }
 
+pe_status check_work(const pe_run *run, size_t needed, const char *where, const char *asked, pe_error *err)
+{
+    if (!needed)
+        return PE_OK;
+    if (!run->work)
+        return pe_fail(err, PE_ERR_NULL, "work is NULL; needs %zu bytes%s", needed, where);
+    if ((uintptr_t)run->work % 8)
+        return pe_fail(err, PE_ERR_ALIGN, "work is not aligned to 8 bytes");
+    if (run->work_bytes < needed)
+        return pe_fail(err, PE_ERR_SHAPE, "work has %zu bytes; needs %zu (%s)", run->work_bytes, needed, asked);
+    return PE_OK;
+}
+
 pe_status check_pointer(const void *p, size_t align, const char *name, pe_error *err)
 {
     if (!p)

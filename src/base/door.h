@@ -44,6 +44,9 @@ pe_status check_struct(void *out, size_t size, const void *given, const char *na
 pe_status check_pointer(const void *p, size_t align, const char *name, pe_error *err); /* not NULL, and aligned */
 #define CHECK_POINTER(type, p, name) TRY(check_pointer(p, _Alignof(type), name, err))
 
+/* Memory to work in; where: after "bytes", "" or " of device memory"; asked: the function that says how much. */
+pe_status check_work(const pe_run *run, size_t needed, const char *where, const char *asked, pe_error *err);
+
 /* ------------------------------------------------ region.c: memory */
 
 /* Memory of one argument, in bytes: pieces of this width at three nested steps, in any order. */
@@ -65,6 +68,8 @@ bool regions_overlap(const region *a, const region *b);
 pe_status check_memory(const region *s, int count, bool in_place, pe_error *err);
 
 /* ------------------------------------------------ door_rotate.c: q and k of a rotation, caches */
+
+pe_status check_side(pe_side side, pe_side last, pe_error *err); /* last: PE_KEY or PE_OUTPUT */
 
 /* q or k, as the call gave it. */
 typedef struct qk_side {

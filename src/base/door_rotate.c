@@ -5,6 +5,14 @@
 
 #include "base/checked.h"
 
+pe_status check_side(pe_side side, pe_side last, pe_error *err)
+{
+    if ((int)side >= PE_QUERY && side <= last)
+        return PE_OK;
+    return pe_fail(err, PE_ERR_RANGE, "side is %d; needs %s", (int)side,
+                   last == PE_KEY ? "PE_QUERY or PE_KEY" : "PE_QUERY, PE_KEY, PE_VALUE or PE_OUTPUT");
+}
+
 /* ---------------------------------------------------------------- q and k */
 
 pe_status qk_open(qk_side sides[2], const pe_rotation *r, bool alike, const char *spec, bool *one_table, pe_error *err)

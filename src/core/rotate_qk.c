@@ -24,7 +24,7 @@ static pe_status check_rows(const qk_side *s, int64_t rows, pe_error *err)
     return PE_OK;
 }
 
-static pe_status check_side(const pe_encoding *e, const part *p, qk_side *s, pe_positions *at, pe_error *err)
+static pe_status check_one(const pe_encoding *e, const part *p, qk_side *s, pe_positions *at, pe_error *err)
 {
     TRY(qk_check_side(s, p ? e->shape.head_dim : -1, &types_float, err));
     if (!s->x.data)
@@ -62,8 +62,8 @@ pe_status pe_rotate_qk(const pe_encoding *e, const pe_rotation *given, const pe_
     qk_side sides[2];
     bool one_table;
     TRY(qk_open(sides, r, !p || sides_alike(p), e->text, &one_table, err));
-    TRY(check_side(e, p, &sides[0], &at, err));
-    TRY(check_side(e, p, &sides[1], &at, err));
+    TRY(check_one(e, p, &sides[0], &at, err));
+    TRY(check_one(e, p, &sides[1], &at, err));
     for (int i = 0; i < 2; i++)
         if (sides[i].x.data)
             TRY(check_trained(e, p, run.params, sides[i].x.heads, err));

@@ -73,8 +73,7 @@ static pe_status rotate_side(const pe_encoding *e, pe_side side, rotation_mode m
     pe_run run;
     CHECK_POINTER(pe_encoding, e, "the encoding");
     TRY(check_run(&run, given, err));
-    if ((int)side < PE_QUERY || side > PE_OUTPUT)
-        return pe_fail(err, PE_ERR_RANGE, "side is %d; needs PE_QUERY, PE_KEY, PE_VALUE or PE_OUTPUT", (int)side);
+    TRY(check_side(side, PE_OUTPUT, err));
     const part *p = rotating_part(e, side);
     TRY(check_view(&x, "the input", (extent){ -1, -1, -1, p ? e->shape.head_dim : -1 }, READS, err));
     TRY(check_view(&y, "the output", (extent){ x.batch, x.tokens, x.heads, x.dim }, WRITES, err));

@@ -266,8 +266,7 @@ pe_status pe_rotate_table(const pe_encoding *e, pe_side side, pe_view cosine, pe
     pe_run run;
     CHECK_POINTER(pe_encoding, e, "the encoding");
     TRY(check_run(&run, given, err));
-    if ((int)side < PE_QUERY || side > PE_KEY)
-        return pe_fail(err, PE_ERR_RANGE, "side is %d; needs PE_QUERY or PE_KEY", (int)side);
+    TRY(check_side(side, PE_KEY, err));
     const part *p = rotating_part(e, PE_QUERY);
     if (!p)
         return pe_fail(err, PE_ERR_UNSUITED, "%s does not rotate; it has no table of cos and sin", e->text);

@@ -241,8 +241,7 @@ pe_status pe_rotate_grad(const pe_encoding *e, pe_params dw, pe_side side, pe_vi
     pe_run run;
     CHECK_POINTER(pe_encoding, e, "the encoding");
     TRY(check_run(&run, given, err));
-    if ((int)side < PE_QUERY || side > PE_KEY)
-        return pe_fail(err, PE_ERR_RANGE, "side is %d; needs PE_QUERY or PE_KEY", (int)side);
+    TRY(check_side(side, PE_KEY, err));
     const part *p = rotating_part(e, side);
     TRY(check_view(&x, "x", (extent){ -1, -1, -1, p ? e->shape.head_dim : -1 }, READS, err));
     TRY(check_view(&dy, "dy", (extent){ x.batch, x.tokens, x.heads, x.dim }, READS, err));

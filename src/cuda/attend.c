@@ -46,15 +46,7 @@ pe_status attend_memory_open(const attend_call *c, size_t counted, attend_memory
     size_t needed = attend_memory_bytes(counted);
     uintptr_t at = (uintptr_t)c->run.work;
     *m = (attend_memory){ (at + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, 0 };
-    if (!needed)
-        return PE_OK;
-    if (!at)
-        return cuda_fail(err, PE_ERR_NULL, "work is NULL; needs %zu bytes of device memory", needed);
-    if (at % 8)
-        return cuda_fail(err, PE_ERR_ALIGN, "work is not aligned to 8 bytes");
-    if (c->run.work_bytes < needed)
-        return cuda_fail(err, PE_ERR_SHAPE, "work has %zu bytes; needs %zu (%s)", c->run.work_bytes, needed, asked);
-    return PE_OK;
+    return check_work(&c->run, needed, " of device memory", asked, err);
 }
 
 pe_view attend_take_like(attend_memory *m, pe_view v)

@@ -257,8 +257,7 @@ static pe_status rotate_side(const pe_cuda_plan *plan, pe_side side, rotate_mode
                              pe_positions at, void *stream, pe_error *err)
 {
     TRY(check_plan(plan, "the plan", err));
-    if ((int)side < PE_QUERY || side > PE_OUTPUT)
-        return cuda_fail(err, PE_ERR_RANGE, "side is %d; needs PE_QUERY, PE_KEY, PE_VALUE or PE_OUTPUT", (int)side);
+    TRY(check_side(side, PE_OUTPUT, err));
     const struct rotation_data *d = rotating(plan, side);
     int64_t dim = d ? pe_encoding_shape(plan->e).head_dim : -1;
     TRY(cuda_check_view(&x, "the input", (cuda_extent){ -1, -1, -1, dim }, CUDA_READS, err));
@@ -316,7 +315,7 @@ static pe_status check_rows(const qk_side *s, pe_error *err)
     return PE_OK;
 }
 
-static pe_status check_side(const pe_cuda_plan *plan, qk_side *s, pe_positions *at, pe_error *err)
+static pe_status check_one(const pe_cuda_plan *plan, qk_side *s, pe_positions *at, pe_error *err)
 {
     const struct rotation_data *d = plan->rotation;
     TRY(qk_check_side(s, d ? pe_encoding_shape(plan->e).head_dim : -1, &types_vector, err));
@@ -391,8 +390,8 @@ static pe_status rotate_qk(const pe_cuda_plan *plan, const pe_rotation *given, r
     qk_side sides[2];
     bool one_table, alike = !d || (!d->decays && !d->gain.count);
     TRY(qk_open(sides, &r, alike, pe_encoding_spec(plan->e), &one_table, err));
-    TRY(check_side(plan, &sides[0], &r.at, err));
-    TRY(check_side(plan, &sides[1], &r.at, err));
+    TRY(check_one(plan, &sides[0], &r.at, err));
+    TRY(check_one(plan, &sides[1], &r.at, err));
     TRY(qk_check_apart(sides, r.at, (region){ 0 }, err));
     return rotate_both(plan, sides, one_table, mode, r.at, stream, err);
 }

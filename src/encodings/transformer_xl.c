@@ -69,24 +69,18 @@ pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err)
                   .projected = true,
                   .decay = 1 }, /* what is trained is a matrix like others */
         err));
-    TRY(part_tensor(p,
-                    (tensor){ .name = "u",
-                              .about = "added to the query in the content term",
-                              .rank = 3,
-                              .shape = { 1, H, D },
-                              .fill = FILL_NORMAL,
-                              .a = 0.02,
-                              .rate = 10 },
-                    err));
-    TRY(part_tensor(p,
-                    (tensor){ .name = "v",
-                              .about = "added to the query in the position term",
-                              .rank = 3,
-                              .shape = { 1, H, D },
-                              .fill = FILL_NORMAL,
-                              .a = 0.02,
-                              .rate = 10 },
-                    err));
+    static const char *const added[][2] = { { "u", "added to the query in the content term" },
+                                            { "v", "added to the query in the position term" } };
+    for (int i = 0; i < COUNT_OF(added); i++)
+        TRY(part_tensor(p,
+                        (tensor){ .name = added[i][0],
+                                  .about = added[i][1],
+                                  .rank = 3,
+                                  .shape = { 1, H, D },
+                                  .fill = FILL_NORMAL,
+                                  .a = 0.02,
+                                  .rate = 10 },
+                        err));
     p->term[p->terms++] = (term){ .side = PE_QUERY, .table = R, .extra = V, .index = row_of };
     p->term[p->terms++] = (term){ .side = PE_KEY, .table = U, .extra = -1, .index = first_row };
     return PE_OK;
