@@ -568,12 +568,13 @@ static int attend_on_gpu(encoding_object *self, attending *c, const pe_attention
     pe_status failed;
     if (read_gpu(self, c, v))
         return -1;
-    Py_BEGIN_ALLOW_THREADS failed = gpu_attention_work(self, device, c->reach, &c->a, g, &bytes, &err);
-    Py_END_ALLOW_THREADS if (failed) return raise_error(&err), -1;
+    WITHOUT_LOCK(failed = gpu_attention_work(self, device, c->reach, &c->a, g, &bytes, &err));
+    if (failed)
+        return raise_error(&err), -1;
     if (make_work(c, v[A_WORK], bytes))
         return -1;
-    Py_BEGIN_ALLOW_THREADS failed = gpu_attention(self, device, c->reach, &c->a, g, &c->run, c->stream, &err);
-    Py_END_ALLOW_THREADS return failed ? (raise_error(&err), -1) : 0;
+    WITHOUT_LOCK(failed = gpu_attention(self, device, c->reach, &c->a, g, &c->run, c->stream, &err));
+    return failed ? (raise_error(&err), -1) : 0;
 }
 
 /* Where the arrays are. */
@@ -585,8 +586,8 @@ static int attend_there(encoding_object *self, attending *c, const pe_attention_
         return -1;
     if (c->held[A_Q].device)
         return attend_on_gpu(self, c, g, v);
-    Py_BEGIN_ALLOW_THREADS failed = attend(self, c, g, &err);
-    Py_END_ALLOW_THREADS return failed ? (raise_error(&err), -1) : 0;
+    WITHOUT_LOCK(failed = attend(self, c, g, &err));
+    return failed ? (raise_error(&err), -1) : 0;
 }
 
 /* ---------------------------------------------------------------- forward */

@@ -122,6 +122,13 @@ int refuse(pe_status status, const char *format, ...)
     return -1;
 }
 
+void list_add(PyObject **list, PyObject *item)
+{
+    if (!item || PyList_Append(*list, item))
+        Py_CLEAR(*list);
+    Py_XDECREF(item);
+}
+
 /* ---------------------------------------------------------------- arguments */
 
 static int find_name(arguments *t, PyObject *name)
@@ -333,6 +340,23 @@ int view_shape(int64_t *shape, const pe_view *v, layout order, int ndim)
     return ndim;
 }
 
+int view_of_blocks(pe_view *v, const array *a, const char *type, const char *name)
+{
+    int block = !strcmp(type, "q8_0") ? 34 : !strcmp(type, "q4_0") ? 18 : 0;
+    if (!block || a->dtype != DTYPE_U8)
+        return refuse(PE_ERR_DTYPE, "%s: dtype is '%s' over %s; needs 'q8_0' or 'q4_0' over uint8", name, type,
+                      dtype_name(a->dtype));
+    int64_t *sizes[] = { &v->dim, &v->batch_stride, &v->token_stride, &v->head_stride };
+    for (int i = 0; i < 4; i++) {
+        if (*sizes[i] % block)
+            return refuse(PE_ERR_SHAPE, "%s has a width or stride of %lld bytes; needs whole blocks of %d", name,
+                          (long long)*sizes[i], block);
+        *sizes[i] = *sizes[i] / block * 32;
+    }
+    v->dtype = block == 34 ? PE_Q8_0 : PE_Q4_0;
+    return 0;
+}
+
 /* ---------------------------------------------------------------- positions and parameters */
 
 static bool position_type(pe_dtype t)
@@ -437,6 +461,31 @@ int positions_of(pe_positions *out, array *held, PyObject *positions, PyObject *
     return read_int(&out->start, start, "start");
 }
 
+int table_positions(pe_positions *out, array *held, PyObject *object, int64_t axes, bool *batched)
+{
+    int64_t n = 0;
+    *held = (array){ 0 };
+    *batched = false;
+    if (is_number(object)) {
+        if (read_int(&n, object, "positions"))
+            return -1;
+        if (n < 0)
+            return refuse(PE_ERR_RANGE, "positions is %lld; needs 0 or more, or an array", (long long)n);
+        *out = pe_positions_run(1, n, 0);
+        out->axes = axes;
+        return 0;
+    }
+    array peek;
+    if (array_get_as(&peek, object, "positions", PE_F64))
+        return -1;
+    int rows = axes > 1 ? 2 : 1;
+    int64_t tokens = peek.ndim >= rows ? peek.shape[peek.ndim - rows] : 0;
+    *batched = peek.ndim == rows + 1;
+    int64_t batch = *batched ? peek.shape[0] : 1;
+    array_free(&peek);
+    return positions_of(out, held, object, NULL, "positions", batch, tokens, axes, 0);
+}
+
 int params_of(pe_params *out, array *held, PyObject *object, const char *name)
 {
     *held = (array){ 0 };
@@ -482,7 +531,9 @@ PyObject *set_threads(PyObject *self, PyObject *count)
     if (n < 0 || n > 4096)
         return refuse(PE_ERR_RANGE, "threads is %lld; needs 0 (one per CPU) to 4096", (long long)n), NULL;
     while (atomic_flag_test_and_set(&pool_taken)) { /* a call is using it */
-        Py_BEGIN_ALLOW_THREADS Py_END_ALLOW_THREADS if (PyErr_CheckSignals()) return NULL;
+        WITHOUT_LOCK((void)0);
+        if (PyErr_CheckSignals())
+            return NULL;
     }
     pe_pool_free(pool);
     pool = NULL;

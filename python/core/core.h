@@ -4,9 +4,15 @@
  * against the limited API of Python 3.11, so one build works with all later versions; free-threaded Pythons need their
  * own.
  *
- * array.c      an array of the caller, where it lies: buffers, DLPack, DLPack's C exchange API; new arrays of the same
- * kind call.c       arguments by keyword, positions, views, threads, errors encoding.c   the type Encoding: all calls
- * but attention attention.c  attention, its gradients, scores cuda.c       calls on a GPU module.c     the module
+ *   array.c      an array of the caller, where it lies: buffers, DLPack, DLPack's C exchange API; new arrays
+ *   call.c       arguments by keyword, positions, views, threads, errors
+ *   encoding.c   the type Encoding, and what an encoding says of itself
+ *   method.c     what one call of a method holds
+ *   rotate.c     rotations, their tables, caches
+ *   embed.c      codes that are added to embeddings, biases
+ *   attention.c  attention, its gradients, scores
+ *   cuda.c       calls on a GPU
+ *   module.c     the module
  *
  * The interpreter lock is released while the library works. Static variables are written by PyInit__core alone, except
  * the thread pool (call.c), the list of tensor types (array.c), the devices and the path of their compiler (cuda.c).
@@ -25,6 +31,8 @@ extern PyObject *error_type;
 /* Each sets a Python exception and returns NULL or -1. */
 PyObject *raise_error(const pe_error *err);
 int refuse(pe_status status, const char *format, ...);
+/* Takes the item; without one, or without memory, the list becomes NULL. */
+void list_add(PyObject **list, PyObject *item);
 
 /* ---------------------------------------------------------------- arrays (array.c) */
 
@@ -105,12 +113,16 @@ int view_of_rows(pe_view *out, const array *a, const char *name);
 int view_of_numbers(pe_view *out, const array *a, layout order, const char *name);
 /* The shape of a new array with the view's sizes in this order and as many dimensions as ndim. */
 int view_shape(int64_t *shape, const pe_view *v, layout order, int ndim);
+/* Bytes of blocks, q8_0 or q4_0, become a view of their elements. */
+int view_of_blocks(pe_view *v, const array *a, const char *type, const char *name);
 
-/* positions: an array; start: a number or one per sequence. Both NULL: from `first` on. held is freed by the caller. */
 /* A number, which is not an array of one. */
 bool is_number(PyObject *object);
+/* positions: an array; start: a number or one per sequence. Both NULL: from `first` on. held is freed by the caller. */
 int positions_of(pe_positions *out, array *held, PyObject *positions, PyObject *start, const char *name, int64_t batch,
                  int64_t tokens, int64_t axes, int64_t first);
+/* An array that says itself how many there are, or a number n, which stands for positions 0 to n - 1. */
+int table_positions(pe_positions *out, array *held, PyObject *object, int64_t axes, bool *batched);
 /* A flat array of parameters; NULL leaves *out as it is. */
 int params_of(pe_params *out, array *held, PyObject *object, const char *name);
 
@@ -139,12 +151,71 @@ typedef struct encoding_object {
 
 extern PyTypeObject *encoding_type;
 pe_params encoding_params(const encoding_object *self);
-PyObject *encoding_attention(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
-PyObject *encoding_attention_backward(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 void plans_drop(kept_plan *plans);
-int view_of_blocks(pe_view *v, const array *a, const char *type, const char *name);
 int encoding_init_type(PyObject *module);
+/* Each interns the names of its arguments. */
+int rotate_init(void);
+int embed_init(void);
 int attention_init(void);
+
+#define ENCODING_METHOD(name)                                                                                          \
+    PyObject *encoding_##name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
+ENCODING_METHOD(rotate);
+ENCODING_METHOD(unrotate);
+ENCODING_METHOD(rotate_back);
+ENCODING_METHOD(rotate_qk);
+ENCODING_METHOD(rotate_grad);
+ENCODING_METHOD(table);
+ENCODING_METHOD(shift);
+ENCODING_METHOD(rebase);
+ENCODING_METHOD(embed);
+ENCODING_METHOD(embed_back);
+ENCODING_METHOD(bias);
+ENCODING_METHOD(attention);
+ENCODING_METHOD(attention_backward);
+
+extern const char *const float_names[]; /* what the argument dtype may be, in the order of pe_dtype */
+
+/* ---------------------------------------------------------------- one call of a method (method.c) */
+
+#define HELD_MAX 6 /* the most that a method below has */
+
+/* Its arguments, and every array that it uses, which method_close frees. */
+typedef struct method_call {
+    encoding_object *self;
+    arguments *table;
+    PyObject *v[ARGUMENTS_MAX]; /* the arguments, in the table's order */
+    layout order;
+    pe_run run; /* with the encoding's own parameters */
+    pe_status failed; /* of the library's call, with err */
+    pe_error err;
+    PyObject *result[2]; /* borrowed; the second NULL: no pair; both NULL: an exception is set */
+    array held[HELD_MAX];
+    named_array all[HELD_MAX]; /* the same with their names */
+    int count;
+} method_call;
+
+/* All return -1 or NULL with an exception. Argument `at` is named as in the table. Nothing needs to be closed after
+ * method_open failed. */
+int method_open(method_call *m, PyObject *self, arguments *table, PyObject *const *args, Py_ssize_t count,
+                PyObject *names);
+array *method_hold(method_call *m, const char *name); /* a place for one more */
+array *method_array(method_call *m, int at);
+array *method_view(method_call *m, pe_view *out, int at); /* view_of */
+/* Argument `at`, which is written to; where it is not given, a new array. */
+array *method_out(method_call *m, int at, const array *like, pe_dtype dtype, int ndim, const int64_t *shape);
+int method_params(method_call *m, pe_params *out, int at);
+int method_dparams(method_call *m, pe_params *out, int at); /* which are added to */
+int method_positions(method_call *m, pe_positions *out, PyObject *positions, PyObject *start, const char *name,
+                     int64_t batch, int64_t tokens);
+PyObject *method_close(method_call *m); /* its result */
+
+#define WITHOUT_LOCK(statement)                                                                                        \
+    do {                                                                                                               \
+        PyThreadState *without_lock = PyEval_SaveThread();                                                             \
+        statement;                                                                                                     \
+        PyEval_RestoreThread(without_lock);                                                                            \
+    } while (0)
 
 /* ---------------------------------------------------------------- calls on a GPU (cuda.c) */
 

@@ -4,12 +4,8 @@
 static PyObject *words_of(const char *const *list, int count)
 {
     PyObject *words = PyList_New(0);
-    for (int i = 0; words && i < count; i++) {
-        PyObject *word = PyUnicode_FromString(list[i]);
-        if (!word || PyList_Append(words, word))
-            Py_CLEAR(words);
-        Py_XDECREF(word);
-    }
+    for (int i = 0; words && i < count; i++)
+        list_add(&words, PyUnicode_FromString(list[i]));
     return words;
 }
 
@@ -24,9 +20,7 @@ static PyObject *encodings(PyObject *self, PyObject *unused)
         PyObject *row = Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:s,s:N}", "name", info->name, "summary", info->summary,
                                       "formula", info->formula, "paper", info->paper, "arxiv", info->arxiv, "models",
                                       info->models, "examples", words_of(info->examples, info->example_count));
-        if (!row || PyList_Append(list, row))
-            Py_CLEAR(list);
-        Py_XDECREF(row);
+        list_add(&list, row);
     }
     return list;
 }
@@ -57,7 +51,7 @@ PyMODINIT_FUNC PyInit__core(void)
     if (!pe_agrees(PE_VERSION_MAJOR, PE_VERSION_MINOR))
         PyErr_SetString(PyExc_ImportError, "the loaded libposenc is not of this version");
     else if (error_type && !PyModule_AddObjectRef(module, "Error", error_type) && !arrays_init() &&
-             !encoding_init_type(module) && !attention_init() && !gpu_init() &&
+             !encoding_init_type(module) && !rotate_init() && !embed_init() && !attention_init() && !gpu_init() &&
              !PyModule_AddStringConstant(module, "__version__", pe_version()))
         return module;
     Py_DECREF(module);
