@@ -26,7 +26,7 @@ one() {
 }
 export -f one
 {
-  sed -n 's/^TEST(\(.*\))$/test_cuda_attention \1/p' tests/gpu/attend_case.h
+  sed -n 's/^TEST(\(.*\))$/test_cuda_attention \1/p' tests/gpu/attend_shapes_case.h tests/gpu/attend_case.h
   sed -n 's/^TEST(\(.*\))$/test_cuda_bias \1/p' tests/gpu/bias_case.h
   sed -n 's/^TEST(\(.*\))$/test_cuda_rotate \1/p' tests/gpu/rotate_case.h
 } | xargs -P 8 -L 1 bash -c 'one "$0" "$1"' | tee "$work/all"
