@@ -141,9 +141,15 @@ def test_attention_and_gradients_are_the_cpus_for_every_encoding(spec: str) -> N
     compare(spec, BF16, 128, {"causal": True})
 
 
-@pytest.mark.parametrize("dtype", [F32, BF16])
-def test_fire_is_the_cpus_forward_and_its_vectors_gradients(dtype: Any) -> None:
-    compare("fire:hidden=8,length=16", dtype, 64, {"causal": True}, params=False)
+@pytest.mark.parametrize("dtype", [F32, F16, BF16])
+def test_fire_and_its_gradients_are_the_cpus(dtype: Any) -> None:
+    spec, options, inputs = "fire:hidden=8,length=16", {"causal": True}, vectors(2, 200, 200, 64, dtype)
+    compare(spec, dtype, 64, options, params=False)
+    here = results(encoding(spec, 64), inputs, options, "cpu", F32)
+    there = results(encoding(spec, 64), inputs, options, "cuda", dtype)
+    names = [name for name, _ in encoding(spec, 64).named_parameters()]
+    # as one vector: a constant that all keys share (b2, parts of w2) has no gradient but for rounding
+    assert distance(*(torch.cat([x[n].flatten().cpu() for n in names]) for x in (there, here))) <= BACKWARD[dtype]
 
 
 def test_a_window_bias_of_two_axes_is_the_cpus() -> None:

@@ -195,6 +195,7 @@ static attend_bias bias_of(const attend_call *c, const bias_piece *p)
                       .share = p->share,
                       .knots = (int32_t)p->knot_count,
                       .shares = (int32_t)p->shares,
+                      .gradient = p->gradient,
                       .factor = (float)(pe_encoding_scale(c->plan->e) / c->scale) };
     memcpy(b.weight, p->weight, sizeof b.weight);
     return b;

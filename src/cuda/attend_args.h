@@ -84,6 +84,7 @@ typedef struct attend_bias {
     float factor; /* on the bias, where the flags have BIAS_SCALED: the encoding's scale divided by the call's */
     int32_t unused;
     int64_t weight[8];
+    int64_t gradient; /* floats of a head's gradient, as bias_piece has it */
 } attend_bias;
 
 typedef struct attend_args {
@@ -104,7 +105,7 @@ typedef struct attend_args {
     attend_view dout, dq, dk, dv;       /* data 0: not wanted */
     uint64_t rows;                      /* (batch, H, Tq) pairs of float32: log-sum-exp in units of log 2, dout . out */
     uint64_t dsinks;                    /* (H) float32, added to; 0: not wanted */
-    uint64_t dtable[ATTEND_BIASES_MAX]; /* (slots, H, row) float32, added to */
+    uint64_t dtable[ATTEND_BIASES_MAX]; /* (slots, H, gradient) float32, added to */
     uint64_t redo_queries;              /* as redo, of tiles of queries, where redo is of tiles of keys */
     uint64_t dq_sum, turns; /* of attend_back_hopper, per tile of queries: sums of dq, tiles of keys that are in them */
     int32_t batch, slots, accumulate, unused;

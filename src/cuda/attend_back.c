@@ -62,7 +62,7 @@ static pe_status check_lacks(const backward *b, pe_error *err)
                              "the call has %s, which gradients on a GPU do not have yet; use pe_attention_backward",
                              lacks[i].what);
     for (int n = 0; g->dparams.data && n < bias_pieces(b->c.plan); n++)
-        if (b->in.piece[n].learned && (b->in.piece[n].knots || b->in.piece[n].stage == PE_BEFORE_SCALE))
+        if (b->in.piece[n].learned && b->in.piece[n].stage == PE_BEFORE_SCALE)
             return cuda_fail(err, PE_ERR_UNSUITED,
                              "%.120s has a bias whose gradient is not there yet on a GPU; use pe_attention_backward",
                              pe_encoding_spec(b->c.plan->e));
@@ -137,7 +137,7 @@ static void lay_tables(backward *b, attend_memory *m)
     b->slots = !b->learns ? 0 : b->hopper ? hopper_blocks(b) : SIMT_SLOTS;
     for (int n = 0; b->learns && n < bias_pieces(b->c.plan); n++)
         if (b->in.piece[n].learned)
-            b->dtable[n] = attend_take(m, b->slots * b->c.a.q.heads * b->in.piece[n].row, sizeof(float));
+            b->dtable[n] = attend_take(m, b->slots * b->c.a.q.heads * b->in.piece[n].gradient, sizeof(float));
     b->bias = b->learns ? attend_take(m, (int64_t)bias_back_work(b->c.plan, b->slots), 1) : 0;
 }
 
@@ -277,8 +277,8 @@ static pe_status clear_work(const backward *b, void *stream, pe_error *err)
     pe_cuda *gpu = b->c.plan->gpu;
     for (int n = 0; n < BIAS_PIECES_MAX; n++)
         if (b->dtable[n])
-            TRY(cuda_clear(gpu, b->dtable[n], (size_t)(b->slots * b->c.a.q.heads * b->in.piece[n].row) * sizeof(float),
-                           stream, err));
+            TRY(cuda_clear(gpu, b->dtable[n],
+                           (size_t)(b->slots * b->c.a.q.heads * b->in.piece[n].gradient) * sizeof(float), stream, err));
     if (!b->hopper)
         return PE_OK;
     TRY(cuda_clear(gpu, b->turns, (size_t)attend_tiles(&b->c, HOPPER_N) * sizeof(int32_t), stream, err));
@@ -361,6 +361,13 @@ static pe_status rotate_gradients(const backward *b, void *stream, pe_error *err
     return PE_OK;
 }
 
+static pe_status params_back(const backward *b, void *stream, pe_error *err)
+{
+    bias_gradients g = { .params = b->c.run.params, .dparams = b->g.dparams, .filled = b->in.bias, .slots = b->slots };
+    memcpy(g.dtable, b->dtable, sizeof g.dtable);
+    return bias_back(b->c.plan, &g, b->bias, stream, err);
+}
+
 static void make_maps(backward *b)
 {
     b->hopper = b->hopper && near_biases(b) >= 0 && hopper_bytes(b) <= ATTEND_SHARED_MOST &&
@@ -401,7 +408,7 @@ pe_status pe_cuda_attention_backward(const pe_cuda_plan *plan, const pe_attentio
     TRY(run_keys(&b, stream, err));
     TRY(rotate_gradients(&b, stream, err));
     if (b.learns)
-        TRY(bias_back(plan, b.c.run.params, b.g.dparams, b.dtable, b.slots, b.bias, stream, err));
+        TRY(params_back(&b, stream, err));
     return cuda_pass(err);
 }
 

@@ -9,7 +9,7 @@
 
 typedef struct back_memory {
     float q[BM * ROW], dout[BM * ROW_V], k[BN * ROW], v[BN * ROW_V];
-    float weight[BM * (BN + 1)], dscore[BM * (BN + 1)]; /* weight -1: takes no part */
+    float weight[BM * (BN + 1)], dscore[BM * (BN + 1)]; /* weight -inf: takes no part */
     int entry[BM * (BN + 1)];
     key_places keys_at;
 } back_memory;
@@ -36,7 +36,7 @@ static void back_tile(const attend_args &a, const place &p, back_memory *m, cons
     for (int e = 0; e < NT * 4; e++) {
         int r = e % 4 / 2, at = (16 * warp + g + 8 * r) * (BN + 1) + e / 4 * 8 + 2 * t + e % 2;
         bool seen = s[e] != -INF && i[r] < p.nq;
-        float w = seen ? exp2_fast(s[e] * factor - row[r].x) : -1;
+        float w = seen ? exp2_fast(s[e] * factor - row[r].x) : -INF;
         m->weight[at] = w;
         m->dscore[at] = seen ? w * (dp[e] - row[r].y) : 0; /* of the score after the cap */
         if (CAP)
@@ -53,7 +53,7 @@ static void table_entries(const attend_args &a, const place &p, back_memory *m, 
     for (int at = threadIdx.x; at < BM * BN; at += blockDim.x) {
         int r = at / BN, c = at % BN, i = p.i0 + r, j = kt * BN + c;
         int64_t e = -1;
-        if (i < p.nq && j < p.nk && m->weight[r * (BN + 1) + c] >= 0)
+        if (i < p.nq && j < p.nk && m->weight[r * (BN + 1) + c] != -INF)
             e = clamp_entry(b.zero - weighted(a.q_at, p.batch, p.q0 + i, b.weight) +
                                 weighted(a.k_at, p.key_batch, p.k0 + j, b.weight),
                             b.row);
@@ -61,16 +61,157 @@ static void table_entries(const attend_args &a, const place &p, back_memory *m, 
     }
 }
 
-/* Each thread owns the entries that are its number modulo the threads: one order for every sum. */
-static void table_add(const attend_args &a, const place &p, const back_memory *m, int n, int slot)
+/* Each thread owns the entries that are its number modulo the threads: one order for every sum. by: what the gradients
+ * of a row are multiplied by beside `weight`; none: by nothing. */
+static void table_add(const attend_args &a, const place &p, const back_memory *m, int n, int slot, const float *by)
 {
-    float *to = (float *)a.dtable[n] + ((int64_t)slot * a.H + p.h) * a.bias[n].row;
+    float *to = (float *)a.dtable[n] + ((int64_t)slot * a.H + p.h) * a.bias[n].gradient;
     for (int r = 0; r < BM; r++)
         for (int c = 0; c < BN; c++) {
-            int e = m->entry[r * (BN + 1) + c];
+            int at = r * (BN + 1) + c, e = m->entry[at];
             if (e >= 0 && e % blockDim.x == threadIdx.x)
-                to[e] += m->dscore[r * (BN + 1) + c];
+                to[e] += by ? m->dscore[at] * m->weight[at] * by[r] : m->dscore[at];
         }
+}
+
+/* ------------------------------------------------ gradients of a bias with knots */
+
+#define BACK_THREADS 128
+
+typedef struct knot_memory {
+    float share[BM], sum[BM];
+    int at[BM]; /* which share a query has; -1: there is no query */
+    int least[BACK_THREADS], most[BACK_THREADS];
+    double sums[BACK_THREADS][2];
+} knot_memory;
+
+/* The number of knots at or below x. */
+static int knots_below(const attend_bias &b, float x)
+{
+    int low = 0, high = b.knots;
+    while (low < high) {
+        int mid = (low + high) / 2;
+        if (((const float *)b.knot)[mid] <= x)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static void knot_queries(const attend_args &a, const place &p, knot_memory *k, int n)
+{
+    const attend_bias &b = a.bias[n];
+    for (int r = threadIdx.x; r < BM; r += blockDim.x) {
+        int i = p.i0 + r;
+        k->at[r] = i < p.nq ? (int)clamp_entry(weighted(a.q_at, p.batch, p.q0 + i, b.weight), b.shares) : -1;
+        k->share[r] = i < p.nq ? ((const float *)b.share)[k->at[r]] : 0;
+    }
+}
+
+/* After table_entries. weight becomes, of each pair that takes part, the slope there; with `lines` x, and its entry the
+ * number of knots below. */
+static void knot_pairs(const attend_args &a, const place &p, back_memory *m, const knot_memory *k, int n, bool lines)
+{
+    const attend_bias &b = a.bias[n];
+    const float *slope = (const float *)b.slope + p.h * (b.knots + 1);
+    for (int pair = threadIdx.x; pair < BM * BN; pair += blockDim.x) {
+        int r = pair / BN, at = r * (BN + 1) + pair % BN;
+        if (m->entry[at] < 0)
+            continue;
+        float x = __ldg((const float *)b.table + m->entry[at]) * k->share[r];
+        int below = knots_below(b, x);
+        m->weight[at] = lines ? x : slope[below];
+        m->entry[at] = lines ? below : m->entry[at];
+    }
+}
+
+/* Gradients of shares: a thread sums a query's, and each owns shares as it owns entries. */
+static void share_add(const attend_args &a, const place &p, const back_memory *m, knot_memory *k, int n, int slot)
+{
+    const attend_bias &b = a.bias[n];
+    float *to = (float *)a.dtable[n] + ((int64_t)slot * a.H + p.h) * b.gradient + b.row;
+    for (int r = threadIdx.x; r < BM; r += blockDim.x) {
+        float sum = 0;
+        for (int at = r * (BN + 1); at < r * (BN + 1) + BN; at++)
+            if (m->entry[at] >= 0)
+                sum += m->dscore[at] * m->weight[at] * __ldg((const float *)b.table + m->entry[at]);
+        k->sum[r] = sum;
+    }
+    __syncthreads();
+    for (int r = 0; r < BM; r++)
+        if (k->at[r] >= 0 && k->at[r] % blockDim.x == threadIdx.x)
+            to[k->at[r]] += k->sum[r];
+}
+
+/* The stretches between knots that the tile has: least .. most. */
+static range stretches_of(const back_memory *m, knot_memory *k)
+{
+    range all = { 0x7fffffff, -1, 0 };
+    for (int pair = threadIdx.x; pair < BM * BN; pair += blockDim.x) {
+        int s = m->entry[pair / BN * (BN + 1) + pair % BN];
+        all.low = s >= 0 ? min(all.low, s) : all.low;
+        all.high = max(all.high, s);
+    }
+    k->least[threadIdx.x] = all.low;
+    k->most[threadIdx.x] = all.high;
+    __syncthreads();
+    for (int t = 0; t < blockDim.x; t++) {
+        all.low = min(all.low, k->least[t]);
+        all.high = max(all.high, k->most[t]);
+    }
+    return all;
+}
+
+/* Sums of gradients, and of gradients times x. Most tiles have a few stretches: then some threads share one, and the
+ * first of them adds up what they have, in order. */
+static void lines_add(const attend_args &a, const place &p, const back_memory *m, knot_memory *k, int n, int slot)
+{
+    const attend_bias &b = a.bias[n];
+    double *to = (double *)((float *)a.dtable[n] + ((int64_t)slot * a.H + p.h + 1) * b.gradient) - 2 * (b.knots + 1);
+    range all = stretches_of(m, k);
+    int count = all.high - all.low + 1, parts = count < 1 ? 1 : max((int)blockDim.x / count, 1);
+    int part = threadIdx.x % parts, together = blockDim.x / parts, own = threadIdx.x / parts;
+    for (int first = all.low; first <= all.high; first += together) {
+        int s = first + own;
+        bool takes = own < together && s <= all.high;
+        double sum = 0, moment = 0;
+        for (int pair = takes ? part : BM * BN; pair < BM * BN; pair += parts) {
+            int at = pair / BN * (BN + 1) + pair % BN;
+            if (m->entry[at] == s) {
+                sum += m->dscore[at];
+                moment += (double)m->dscore[at] * m->weight[at];
+            }
+        }
+        k->sums[threadIdx.x][0] = sum;
+        k->sums[threadIdx.x][1] = moment;
+        __syncthreads();
+        for (int t = 1; takes && part == 0 && t < parts; t++) {
+            sum += k->sums[threadIdx.x + t][0];
+            moment += k->sums[threadIdx.x + t][1];
+        }
+        if (takes && part == 0) {
+            to[2 * s] += sum;
+            to[2 * s + 1] += moment;
+        }
+        __syncthreads();
+    }
+}
+
+static void knots_add(const attend_args &a, const place &p, back_memory *m, int n, int kt, int slot)
+{
+    __shared__ knot_memory k;
+    knot_queries(a, p, &k, n);
+    table_entries(a, p, m, n, kt);
+    __syncthreads();
+    knot_pairs(a, p, m, &k, n, false);
+    __syncthreads();
+    table_add(a, p, m, n, slot, k.share);
+    share_add(a, p, m, &k, n, slot);
+    __syncthreads();
+    knot_pairs(a, p, m, &k, n, true);
+    __syncthreads();
+    lines_add(a, p, m, &k, n, slot);
 }
 
 /* ------------------------------------------------ queries */
@@ -112,11 +253,14 @@ static void dq_tile(const attend_args &a, place &p, back_memory *m, int slot)
         }
 #pragma unroll
         for (int b = 0; b < ATTEND_BIASES_MAX; b++)
-            if (bias_flags(b) & BIAS_GRADIENT) {
+            if ((bias_flags(b) & BIAS_GRADIENT) && (bias_flags(b) & BIAS_KNOTS)) {
+                __syncthreads();
+                knots_add(a, p, m, b, kt, slot);
+            } else if (bias_flags(b) & BIAS_GRADIENT) {
                 __syncthreads();
                 table_entries(a, p, m, b, kt);
                 __syncthreads();
-                table_add(a, p, m, b, slot);
+                table_add(a, p, m, b, slot, nullptr);
             }
     }
 #pragma unroll

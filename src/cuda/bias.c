@@ -18,15 +18,26 @@ enum { PAD = 512, WORKERS_MAX = 64, ALIGNMENT = 256 };
 #define DISTANCES_MAX (INT64_C(1) << 31)
 #define LEDGER_MAX (INT64_C(32) << 20) /* bytes; fewer workers where parameters are many */
 
-enum { FILL, BACK, SUM, MEASURE, SORT, LINES }; /* tables have the first three, knots the others */
+enum {
+    FILL,
+    BACK,
+    SUM,
+    MEASURE,
+    SORT,
+    LINES,
+    KNOTS_BACK,
+    KERNELS
+}; /* knots have those from SUM on, tables the first */
+enum { TABLE_KERNELS = SUM + 1, KNOTS_KERNELS = KERNELS - SUM };
 static const char *const sources[] = { "bias_args.h", "bias.cu", NULL };
 static const kernel_source bias_kernel[] = {
-    [FILL] = { "bias_fill", sources, true },  [BACK] = { "bias_back", sources, true },
-    [SUM] = { "bias_sum", sources, true },    [MEASURE] = { "knots_measure", sources, true },
-    [SORT] = { "knots_sort", sources, true }, [LINES] = { "knots_fill", sources, true },
+    [FILL] = { "bias_fill", sources, true },        [BACK] = { "bias_back", sources, true },
+    [SUM] = { "bias_sum", sources, true },          [MEASURE] = { "knots_measure", sources, true },
+    [SORT] = { "knots_sort", sources, true },       [LINES] = { "knots_fill", sources, true },
+    [KNOTS_BACK] = { "knots_back", sources, true },
 };
 
-_Static_assert(sizeof(bias_fill_args) <= 4096, "what a kernel can take");
+_Static_assert(sizeof(bias_fill_args) <= 4096 && sizeof(knots_back_args) <= 4096, "what a kernel can take");
 
 typedef struct piece {
     const pe_lowered_bias *part[BIAS_PARTS]; /* that have parameters */
@@ -89,6 +100,7 @@ static pe_status piece_size(piece *p, const pe_cuda_plan *plan, pe_error *err)
     f->learned = p->parts > 0;
     f->knot_count = knots ? knots->knots : 0;
     f->shares = knots ? plan->behind + 1 : 0;
+    f->gradient = f->row + (knots ? (f->shares + 3) / 4 * 4 + 4 * (f->knot_count + 1) : 0);
     return PE_OK;
 }
 
@@ -158,9 +170,11 @@ bool bias_recipes(int index, int capability, kernel_recipe *out)
         char *text = defines_of_row(pe_info_at(i));
         if (!text)
             continue;
-        bool found = index < MEASURE, fits = strlen(text) < sizeof out->defines;
+        bool knots = strstr(text, "#define KNOTS"), fits = strlen(text) < sizeof out->defines;
+        int all = knots ? KNOTS_KERNELS : TABLE_KERNELS;
+        bool found = index < all;
         if (found) {
-            out->source = &bias_kernel[index + (strstr(text, "#define KNOTS") ? MEASURE : FILL)];
+            out->source = &bias_kernel[index + (knots ? SUM : FILL)];
             out->registers = 64;
             out->shared = 20 * 1024;
             memcpy(out->defines, fits ? text : "", fits ? strlen(text) + 1 : 1);
@@ -168,7 +182,7 @@ bool bias_recipes(int index, int capability, kernel_recipe *out)
         free(text);
         if (found)
             return fits;
-        index -= MEASURE;
+        index -= all;
     }
     return false;
 }
@@ -371,27 +385,33 @@ pe_status bias_check_able(const pe_cuda_plan *plan, pe_error *err)
     return PE_OK;
 }
 
+static bias_knots_args knots_args(const pe_cuda_plan *plan, const piece *p, const bias_piece *f, const scratch *s,
+                                  bias_block w)
+{
+    return (bias_knots_args){ .params = w,
+                              .part = part_of(p->part[0]),
+                              .table = f->table,
+                              .share = f->share,
+                              .extreme = s->extreme,
+                              .sorted = s->sorted,
+                              .knot = f->knot,
+                              .slope = f->slope,
+                              .level = f->level,
+                              .heads = plan->bias->heads,
+                              .row = f->row,
+                              .zero = f->zero,
+                              .low = f->low,
+                              .high = f->high,
+                              .shares = f->shares,
+                              .extremes = s->extremes,
+                              .knots = f->knot_count,
+                              .factor = unit_of(plan, f) };
+}
+
 static pe_status fill_knots(const pe_cuda_plan *plan, const piece *p, const bias_piece *f, const scratch *s,
                             bias_block w, void *stream, pe_error *err)
 {
-    bias_knots_args a = { .params = w,
-                          .part = part_of(p->part[0]),
-                          .table = f->table,
-                          .share = f->share,
-                          .extreme = s->extreme,
-                          .sorted = s->sorted,
-                          .knot = f->knot,
-                          .slope = f->slope,
-                          .level = f->level,
-                          .heads = plan->bias->heads,
-                          .row = f->row,
-                          .zero = f->zero,
-                          .low = f->low,
-                          .high = f->high,
-                          .shares = f->shares,
-                          .extremes = s->extremes,
-                          .knots = f->knot_count,
-                          .factor = unit_of(plan, f) };
+    bias_knots_args a = knots_args(plan, p, f, s, w);
     int64_t blocks = blocks_for(f->row), lines = plan->bias->heads * (f->knot_count + 1);
     blocks = blocks > s->extremes ? blocks : s->extremes;
     TRY(run_kernel(plan, MEASURE, p->defines, blocks, &a, stream, err));
@@ -440,13 +460,34 @@ pe_status bias_fill(const pe_cuda_plan *plan, pe_params params, device_pointer w
 
 /* ------------------------------------------------ gradients */
 
-/* Workers each have some distances, and a line of the ledger for a part's parameters. */
-static int64_t workers_for(const piece *p, const pe_lowered_bias *b, int64_t *chunk)
+/* Workers each have some of `count` things, in tiles, and a line of the ledger for a part's parameters. */
+static int64_t workers_for(int64_t count, int64_t tile, int64_t params, int64_t *chunk)
 {
-    int64_t tiles = blocks_for(p->form.count), most = LEDGER_MAX / (int64_t)sizeof(double) / b->params;
+    int64_t tiles = (count + tile - 1) / tile, most = LEDGER_MAX / (int64_t)sizeof(double) / params;
     most = most < 1 ? 1 : most > WORKERS_MAX ? WORKERS_MAX : most;
-    *chunk = (tiles + most - 1) / most * BIAS_THREADS;
-    return (p->form.count + *chunk - 1) / *chunk;
+    *chunk = (tiles + most - 1) / most * tile;
+    return (count + *chunk - 1) / *chunk;
+}
+
+/* How the gradients of a part with knots are shared; all workers. */
+static int64_t share_knots(const pe_cuda_plan *plan, const piece *p, knots_back_args *a)
+{
+    const bias_piece *f = &p->form;
+    int64_t params = p->part[0]->params;
+    a->line.count = plan->bias->heads * (f->knot_count + 1);
+    a->distance.count = f->count;
+    a->share.count = f->shares;
+    a->line.workers = workers_for(a->line.count, 1, params, &a->line.chunk);
+    a->distance.workers = workers_for(f->count, BIAS_THREADS, params, &a->distance.chunk);
+    a->share.workers = workers_for(f->shares, BIAS_THREADS, params, &a->share.chunk);
+    return a->line.workers + a->distance.workers + a->share.workers;
+}
+
+static int64_t part_workers(const pe_cuda_plan *plan, const piece *p, int i, int64_t *chunk)
+{
+    knots_back_args a;
+    return p->form.knots ? share_knots(plan, p, &a)
+                         : workers_for(p->form.count, BIAS_THREADS, p->part[i]->params, chunk);
 }
 
 size_t bias_back_work(const pe_cuda_plan *plan, int64_t slots)
@@ -455,62 +496,79 @@ size_t bias_back_work(const pe_cuda_plan *plan, int64_t slots)
     size_t most = 0; /* parts follow each other on the stream, and use the same memory */
     for (int n = 0; n < bias_pieces(plan); n++) {
         const piece *p = &plan->bias->piece[n];
-        for (int i = 0; !p->form.knots && i < p->parts; i++) {
+        for (int i = 0; i < p->parts; i++) {
             size_t used = 0;
             int64_t chunk;
-            work_take(0, &used, workers_for(p, p->part[i], &chunk) * p->part[i]->params, sizeof(double));
+            work_take(0, &used, part_workers(plan, p, i, &chunk) * p->part[i]->params, sizeof(double));
             most = used > most ? used : most;
         }
     }
     return most;
 }
 
-static pe_status part_back(const pe_cuda_plan *plan, const piece *p, int i, bias_back_args a, bias_block dw,
-                           void *stream, pe_error *err)
+/* A part's gradients: `which` leaves them in the ledger, from which they are added to the parameters'. */
+static pe_status part_back(const pe_cuda_plan *plan, const piece *p, int i, int which, int64_t blocks, const void *args,
+                           bias_sum_args s, void *stream, pe_error *err)
 {
-    const pe_lowered_bias *b = p->part[i];
-    int64_t workers = workers_for(p, b, &a.chunk);
-    a.part = part_of(b);
-    a.first = b->params_first;
-    a.count = b->params;
-    TRY(cuda_clear(plan->gpu, a.ledger, (size_t)(workers * a.count) * sizeof(double), stream, err));
-    TRY(run_kernel(plan, BACK, p->program[i], a.heads * workers, &a, stream, err));
-    bias_sum_args s = { dw, a.ledger, workers, a.first, a.count };
-    return run_kernel(plan, SUM, p->program[i], blocks_for(a.count), &s, stream, err);
+    TRY(cuda_clear(plan->gpu, s.ledger, (size_t)(s.workers * s.count) * sizeof(double), stream, err));
+    TRY(run_kernel(plan, which, p->program[i], blocks, args, stream, err));
+    return run_kernel(plan, SUM, p->program[i], blocks_for(s.count), &s, stream, err);
 }
 
-static pe_status piece_back(const pe_cuda_plan *plan, const piece *p, bias_back_args a, bias_block dw, void *stream,
-                            pe_error *err)
+static pe_status table_back(const pe_cuda_plan *plan, const piece *p, int i, device_pointer dtable, int64_t slots,
+                            bias_block w, bias_sum_args s, void *stream, pe_error *err)
 {
-    if (p->form.knots)
-        return cuda_fail(err, PE_ERR_UNSUITED,
-                         "%.100s: the GPU does not train a bias with a share per query yet; use pe_attention_backward",
-                         pe_encoding_spec(plan->e));
-    a.heads = plan->bias->heads;
-    a.row = p->form.row;
-    a.zero = p->form.zero;
-    a.low = p->form.low;
-    a.high = p->form.high;
-    for (int i = 0; i < p->parts; i++)
-        TRY(part_back(plan, p, i, a, dw, stream, err));
-    return PE_OK;
+    bias_back_args a = { .params = w,
+                         .part = part_of(p->part[i]),
+                         .dtable = dtable,
+                         .ledger = s.ledger,
+                         .slots = slots,
+                         .heads = plan->bias->heads,
+                         .row = p->form.row,
+                         .zero = p->form.zero,
+                         .low = p->form.low,
+                         .high = p->form.high,
+                         .first = s.first,
+                         .count = s.count };
+    s.workers = part_workers(plan, p, i, &a.chunk);
+    return part_back(plan, p, i, BACK, a.heads * s.workers, &a, s, stream, err);
 }
 
-pe_status bias_back(const pe_cuda_plan *plan, pe_params params, pe_params dparams, const device_pointer *dtable,
-                    int64_t slots, device_pointer work, void *stream, pe_error *err)
+static pe_status knots_back(const pe_cuda_plan *plan, const piece *p, bias_knots_args form, device_pointer dtable,
+                            int64_t slots, bias_sum_args s, void *stream, pe_error *err)
 {
-    if (!plan->bias || !dparams.data)
+    knots_back_args a = { .form = form,
+                          .dtable = dtable,
+                          .ledger = s.ledger,
+                          .slots = slots,
+                          .gradient = p->form.gradient,
+                          .first = s.first,
+                          .count = s.count };
+    s.workers = share_knots(plan, p, &a);
+    return part_back(plan, p, 0, KNOTS_BACK, s.workers, &a, s, stream, err);
+}
+
+pe_status bias_back(const pe_cuda_plan *plan, const bias_gradients *g, device_pointer work, void *stream, pe_error *err)
+{
+    size_t used = 0;
+    if (!plan->bias || !g->dparams.data)
         return PE_OK;
     TRY(bias_check_able(plan, err));
     for (int n = 0; n < plan->bias->pieces; n++) {
         const piece *p = &plan->bias->piece[n];
-        bias_back_args a = { .dtable = dtable[n], .ledger = work, .slots = slots };
-        bias_block dw;
+        scratch s;
+        bias_block w, dw;
+        bias_piece form = piece_lay(p, plan->bias->heads, g->filled, &used, &s);
         if (!p->parts)
             continue;
-        TRY(check_block(plan, params, "params", &a.params, err));
-        TRY(check_block(plan, dparams, "dparams", &dw, err));
-        TRY(piece_back(plan, p, a, dw, stream, err));
+        TRY(check_block(plan, g->params, "params", &w, err));
+        TRY(check_block(plan, g->dparams, "dparams", &dw, err));
+        for (int i = 0; i < p->parts; i++) {
+            bias_sum_args sum = { dw, work, 0, p->part[i]->params_first, p->part[i]->params };
+            TRY(form.knots
+                    ? knots_back(plan, p, knots_args(plan, p, &form, &s, w), g->dtable[n], g->slots, sum, stream, err)
+                    : table_back(plan, p, i, g->dtable[n], g->slots, w, sum, stream, err));
+        }
     }
     return PE_OK;
 }

@@ -21,10 +21,14 @@ typedef struct grads {
     double add[GRADS];
 } grads;
 
+/* Gradients go to a list, or to a ledger of parameters from `first` on: there each thread of a block makes the same
+ * calls and owns the parameters that are its number modulo the threads. */
 typedef struct pe_params {
     const void *data;
     bool f64;
     grads *to;
+    double *ledger;
+    int64_t first;
 } pe_params;
 
 static __device__ __forceinline__ double num(const part *p, int key)
@@ -46,6 +50,12 @@ static __device__ __forceinline__ double param(const part *p, pe_params w, int t
 static __device__ __forceinline__ void grad(const part *p, pe_params dw, int t, int64_t i, double x)
 {
     grads *g = dw.to;
+    if (dw.ledger) {
+        i += p->tensor[t].offset;
+        if (i % BIAS_THREADS == threadIdx.x)
+            dw.ledger[i - dw.first] += x;
+        return;
+    }
 #pragma unroll
     for (int n = 0; n < GRADS; n++) /* not at[count]: registers have no index */
         if (n == g->count) {
@@ -82,7 +92,7 @@ PART_3
 
 static __device__ pe_params block_of(bias_block b)
 {
-    pe_params w = { (const void *)b.data, b.f64 != 0, 0 };
+    pe_params w = { (const void *)b.data, b.f64 != 0, 0, 0, 0 };
     return w;
 }
 
@@ -99,6 +109,68 @@ static __device__ void put(float *table, float *copy, int64_t row, int64_t e, fl
         copy[e - 1] = x;
     if (e == row - 1)
         copy[e] = x;
+}
+
+/* ------------------------------------------------ gradients: sums in a fixed order */
+
+static __device__ double sum_slots(const float *from, int64_t slots, int64_t apart)
+{
+    double sum = 0;
+#pragma unroll 8
+    for (int64_t s = 0; s < slots; s++)
+        sum += from[s * apart];
+    return sum;
+}
+
+/* Threads of a block that add to the same parameter: the first of them adds up all, in order. */
+static __device__ void add_tile(const int64_t *at, const double *add, double *ledger)
+{
+    int64_t own = at[threadIdx.x];
+    int before = (int)threadIdx.x - 1;
+    while (own >= 0 && before >= 0 && at[before] != own)
+        before--;
+    if (own < 0 || before >= 0)
+        return;
+    double sum = 0;
+#pragma unroll 8
+    for (int t = threadIdx.x; t < BIAS_THREADS; t++)
+        sum += at[t] == own ? add[t] : 0;
+    ledger[own] += sum;
+}
+
+/* What each thread has in its list, to a line of the ledger. All threads of the block. */
+static __device__ void add_lists(const grads &g, int64_t first, double *ledger)
+{
+    __shared__ double add[GRADS][BIAS_THREADS];
+    __shared__ int64_t at[GRADS][BIAS_THREADS];
+#pragma unroll
+    for (int i = 0; i < GRADS; i++) {
+        at[i][threadIdx.x] = i < g.count ? g.at[i] - first : -1;
+        add[i][threadIdx.x] = g.add[i];
+    }
+    for (int i = 0; i < GRADS; i++) {
+        __syncthreads();
+        add_tile(at[i], add[i], ledger);
+    }
+    __syncthreads();
+}
+
+extern "C" __global__ void __launch_bounds__(BIAS_THREADS) bias_sum(const bias_sum_args a)
+{
+    int64_t i = (int64_t)blockIdx.x * BIAS_THREADS + threadIdx.x;
+    if (i >= a.count)
+        return;
+    const double *from = (const double *)a.ledger + i;
+    double sum = 0;
+#pragma unroll 8
+    for (int64_t n = 0; n < a.workers; n++)
+        sum += from[n * a.count];
+    if (a.dparams.f64)
+        ((double *)a.dparams.data)[a.first + i] += sum;
+    else {
+        float *to = (float *)a.dparams.data + a.first + i;
+        *to = (float)(*to + sum);
+    }
 }
 
 #ifdef KNOTS
@@ -198,23 +270,99 @@ static __device__ double reached(double x, reach r)
     return fmin(fmax(x, r.least), r.most);
 }
 
-/* The line between knots s - 1 and s of head h, through two points there (points_of in attention/distance_bias.c). */
+/* Two points between knots s - 1 and s (points_of in attention/distance_bias.c); one where these have no width. */
+typedef struct points {
+    double a, b;
+} points;
+
+static __device__ points points_of(const bias_knots_args *a, reach r, int64_t s)
+{
+    const double *knot = (const double *)a->sorted;
+    double low = s ? reached(knot[s - 1], r) : r.least, high = s < a->knots ? reached(knot[s], r) : r.most;
+    double near = low > 0 ? low : high < 0 ? high : 0, width = near - low > high - near ? low - near : high - near;
+    double inside = near != 0 ? fmin(fabs(near), fabs(width) / 3) : fabs(width) * 0x1p-30;
+    points p = { low < near && near < high ? near : near + copysign(inside, width), near + width / 3 * 2 };
+    return p;
+}
+
+/* The line of head h there. */
 extern "C" __global__ void __launch_bounds__(BIAS_THREADS) knots_fill(const __grid_constant__ bias_knots_args a)
 {
     int64_t n = (int64_t)blockIdx.x * BIAS_THREADS + threadIdx.x, h = n / (a.knots + 1), s = n % (a.knots + 1);
     if (h >= a.heads)
         return;
-    const double *knot = (const double *)a.sorted;
     pe_params w = block_of(a.params);
-    reach r = reach_of(&a);
-    double low = s ? reached(knot[s - 1], r) : r.least, high = s < a.knots ? reached(knot[s], r) : r.most;
-    double near = low > 0 ? low : high < 0 ? high : 0, width = near - low > high - near ? low - near : high - near;
-    double inside = near != 0 ? fmin(fabs(near), fabs(width) / 3) : fabs(width) * 0x1p-30;
-    double x0 = low < near && near < high ? near : near + copysign(inside, width), x1 = near + width / 3 * 2;
-    double y0 = part_0::bias(&a.part, w, h, x0), y1 = x1 != x0 ? part_0::bias(&a.part, w, h, x1) : y0;
-    double slope = x1 != x0 ? (y1 - y0) / (x1 - x0) : 0;
+    points p = points_of(&a, reach_of(&a), s);
+    double y0 = part_0::bias(&a.part, w, h, p.a), y1 = p.b != p.a ? part_0::bias(&a.part, w, h, p.b) : y0;
+    double slope = p.b != p.a ? (y1 - y0) / (p.b - p.a) : 0;
     ((float *)a.slope)[n] = (float)(a.factor * slope);
-    ((float *)a.level)[n] = (float)(a.factor * (y0 - slope * x0));
+    ((float *)a.level)[n] = (float)(a.factor * (y0 - slope * p.a));
+}
+
+/* ------------------------------------------------ gradients of measures, shares and lines */
+
+/* Between knots every gradient is linear in x: two points, weighted, stand for all that were there. */
+static __device__ void line_back(const knots_back_args *a, int64_t n, double *ledger)
+{
+    const bias_knots_args *f = &a->form;
+    int64_t lines = f->knots + 1, h = n / lines, s = n % lines, apart = f->heads * a->gradient / 2;
+    const double *from = (const double *)((const float *)a->dtable + (h + 1) * a->gradient) - 2 * (lines - s);
+    double level = 0, slope = 0;
+    for (int64_t slot = 0; slot < a->slots; slot++) {
+        level += from[slot * apart];
+        slope += from[slot * apart + 1];
+    }
+    if (level == 0 && slope == 0)
+        return;
+    pe_params w = block_of(f->params), dw = { 0, false, 0, ledger, a->first };
+    points p = points_of(f, reach_of(f), s);
+    double at_b = p.b != p.a ? (slope - level * p.a) / (p.b - p.a) : 0;
+    part_0::bias_back(&f->part, w, dw, h, p.a, level - at_b);
+    part_0::bias_back(&f->part, w, dw, h, p.b, at_b);
+}
+
+/* Entry n of the gradients of all heads, in units of x. */
+static __device__ double sum_heads(const knots_back_args *a, int64_t n)
+{
+    return sum_slots((const float *)a->dtable + n, a->slots * a->form.heads, a->gradient) / a->form.factor;
+}
+
+static __device__ void distance_back(const knots_back_args *a, int64_t n, grads *g)
+{
+    const bias_knots_args *f = &a->form;
+    pe_params w = block_of(f->params), dw = { 0, false, g, 0, 0 };
+    part_0::measure_back(&f->part, w, dw, f->high - n, sum_heads(a, f->zero - f->high + n));
+}
+
+static __device__ void share_back(const knots_back_args *a, int64_t n, grads *g)
+{
+    const bias_knots_args *f = &a->form;
+    pe_params w = block_of(f->params), dw = { 0, false, g, 0, 0 };
+    int64_t at[8] = { n, 0, 0, 0, 0, 0, 0, 0 };
+    part_0::share_back(&f->part, w, dw, at, sum_heads(a, f->row + n));
+}
+
+/* The first workers have lines, the next distances, the last shares. */
+extern "C" __global__ void __launch_bounds__(BIAS_THREADS) knots_back(const __grid_constant__ knots_back_args a)
+{
+    int64_t worker = blockIdx.x, far = worker - a.line.workers, last = far - a.distance.workers;
+    double *ledger = (double *)a.ledger + worker * a.count;
+    if (far < 0) {
+        for (int64_t n = worker * a.line.chunk; n < min(worker * a.line.chunk + a.line.chunk, a.line.count); n++)
+            line_back(&a, n, ledger);
+        return;
+    }
+    int64_t chunk = last < 0 ? a.distance.chunk : a.share.chunk, all = last < 0 ? a.distance.count : a.share.count;
+    int64_t from = (last < 0 ? far : last) * chunk, to = min(from + chunk, all);
+    for (int64_t first = from; first < to; first += BIAS_THREADS) {
+        int64_t n = first + threadIdx.x;
+        grads g = { 0, { 0 }, { 0 } };
+        if (n < to && last < 0)
+            distance_back(&a, n, &g);
+        else if (n < to)
+            share_back(&a, n, &g);
+        add_lists(g, a.first, ledger);
+    }
 }
 #else
 /* ------------------------------------------------ tables by distance */
@@ -244,39 +392,10 @@ extern "C" __global__ void __launch_bounds__(BIAS_THREADS) bias_fill(const __gri
     put(table, table + a.heads * a.row, a.row, e, (float)(a.factor * x));
 }
 
-/* ------------------------------------------------ gradients */
-
-static __device__ double sum_slots(const float *from, int64_t slots, int64_t apart)
-{
-    double sum = 0;
-#pragma unroll 8
-    for (int64_t s = 0; s < slots; s++)
-        sum += from[s * apart];
-    return sum;
-}
-
-/* Threads of a block that add to the same parameter: the first of them adds up all, in order. */
-static __device__ void add_tile(const int64_t *at, const double *add, double *ledger)
-{
-    int64_t own = at[threadIdx.x];
-    int before = (int)threadIdx.x - 1;
-    while (own >= 0 && before >= 0 && at[before] != own)
-        before--;
-    if (own < 0 || before >= 0)
-        return;
-    double sum = 0;
-#pragma unroll 8
-    for (int t = threadIdx.x; t < BIAS_THREADS; t++)
-        sum += at[t] == own ? add[t] : 0;
-    ledger[own] += sum;
-}
-
 /* A worker's distances, one head: gradients of PART_0's parameters. Heads have parameters of their own, so workers
  * have a line of the ledger each, for all heads. */
 extern "C" __global__ void __launch_bounds__(BIAS_THREADS) bias_back(const __grid_constant__ bias_back_args a)
 {
-    __shared__ double add[GRADS][BIAS_THREADS];
-    __shared__ int64_t at[GRADS][BIAS_THREADS];
     int64_t worker = blockIdx.x / a.heads, h = blockIdx.x % a.heads, last = a.high - a.low + 1;
     int64_t from = worker * a.chunk, to = from + a.chunk < last ? from + a.chunk : last;
     const float *dtable = (const float *)a.dtable + h * a.row + a.zero - a.high;
@@ -286,37 +405,10 @@ extern "C" __global__ void __launch_bounds__(BIAS_THREADS) bias_back(const __gri
         grads g = { 0, { 0 }, { 0 } };
         double db = n < to ? sum_slots(dtable + n, a.slots, a.heads * a.row) : 0;
         if (db != 0) {
-            pe_params w = block_of(a.params), dw = { 0, false, &g };
+            pe_params w = block_of(a.params), dw = { 0, false, &g, 0, 0 };
             part_0::bias_back(&a.part, w, dw, h, part_0::measure(&a.part, w, a.high - n), db);
         }
-#pragma unroll
-        for (int i = 0; i < GRADS; i++) {
-            at[i][threadIdx.x] = i < g.count ? g.at[i] - a.first : -1;
-            add[i][threadIdx.x] = g.add[i];
-        }
-        for (int i = 0; i < GRADS; i++) {
-            __syncthreads();
-            add_tile(at[i], add[i], ledger);
-        }
-        __syncthreads();
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(BIAS_THREADS) bias_sum(const bias_sum_args a)
-{
-    int64_t i = (int64_t)blockIdx.x * BIAS_THREADS + threadIdx.x;
-    if (i >= a.count)
-        return;
-    const double *from = (const double *)a.ledger + i;
-    double sum = 0;
-#pragma unroll 8
-    for (int64_t n = 0; n < a.workers; n++)
-        sum += from[n * a.count];
-    if (a.dparams.f64)
-        ((double *)a.dparams.data)[a.first + i] += sum;
-    else {
-        float *to = (float *)a.dparams.data + a.first + i;
-        *to = (float)(*to + sum);
+        add_lists(g, a.first, ledger);
     }
 }
 #endif

@@ -67,6 +67,18 @@ typedef struct bias_back_args {
     int64_t first, count; /* parameters */
 } bias_back_args;
 
+/* knots_back: (workers) blocks, a stretch of lines, of distances or of shares each */
+typedef struct knots_back_args {
+    bias_knots_args form;
+    uint64_t dtable;         /* float (slots, H, gradient), as bias_gradients has it */
+    uint64_t ledger;         /* double (workers, count), 0 before */
+    int64_t slots, gradient; /* gradient: floats of a head */
+    struct {
+        int64_t workers, chunk, count;
+    } line, distance, share;
+    int64_t first, count; /* parameters */
+} knots_back_args;
+
 /* bias_sum: ceil(count / BIAS_THREADS) blocks */
 typedef struct bias_sum_args {
     bias_block dparams;

@@ -104,7 +104,8 @@ typedef struct bias_piece {
     device_pointer knot;                 /* float (knot_count), rising, some perhaps infinite */
     device_pointer share;                /* float (shares) */
     int64_t knot_count, shares;
-    bool learned; /* it has parameters, and bias_back wants its dtable */
+    bool learned;     /* it has parameters, and bias_back wants its dtable */
+    int64_t gradient; /* floats of a head in dtable */
 } bias_piece;
 
 int bias_pieces(const pe_cuda_plan *plan);
@@ -115,10 +116,19 @@ size_t bias_lay(const pe_cuda_plan *plan, device_pointer work, bias_piece *out);
 /* Enqueues what computes the tables; out: (bias_pieces), each complete once the stream gets there. */
 pe_status bias_fill(const pe_cuda_plan *plan, pe_params params, device_pointer work, void *stream, bias_piece *out,
                     pe_error *err);
-/* dtable[piece]: float (slots, H, row), gradients of the natural score (of what is before the scale: times the scale),
- * of pieces that are learned; entries of no distance are not read. Adds to dparams; its data NULL: does nothing. */
+/* dtable[piece]: float (slots, H, gradient), gradients of the natural score (of what is before the scale: times the
+ * scale), of pieces that are learned. Each is a row, whose entries of no distance are not read. With knots three things
+ * follow each other: the row, with gradients times slope and share; by the query's position, (shares) rounded up to a
+ * multiple of 4, gradients times slope and measure; and pairs of double, (knot_count + 1, 2), the gradients' sum and
+ * that of gradients times x. Slopes are those of the piece. filled: memory of bias_fill. Adds to dparams; its data
+ * NULL: does nothing. */
+typedef struct bias_gradients {
+    pe_params params, dparams;
+    device_pointer filled, dtable[BIAS_PIECES_MAX];
+    int64_t slots;
+} bias_gradients;
 size_t bias_back_work(const pe_cuda_plan *plan, int64_t slots);
-pe_status bias_back(const pe_cuda_plan *plan, pe_params params, pe_params dparams, const device_pointer *dtable,
-                    int64_t slots, device_pointer work, void *stream, pe_error *err);
+pe_status bias_back(const pe_cuda_plan *plan, const bias_gradients *g, device_pointer work, void *stream,
+                    pe_error *err);
 
 #endif
