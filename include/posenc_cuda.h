@@ -91,7 +91,8 @@ PE_API pe_status pe_cuda_cache_rebase(const pe_cuda_plan *to, const pe_cuda_plan
 
 /* As pe_attention_forward and pe_attention_backward. Products are computed in the type of q, k and v on the matrix units
  * (float32: in float32), everything else in float32. An encoding whose score has more than a rotation and biases by distance
- * is refused until its kernel exists; so are pages and quantised keys. Work memory is device memory.                  */
+ * is refused until its kernel exists; so are pages and quantised keys. Where pairs decay (xpos) and positions lie in memory,
+ * queries that follow each other must be as near as the CPU asks for; nobody looks. Work memory is device memory.     */
 PE_API pe_status pe_cuda_attention_work(const pe_cuda_plan *plan, const pe_attention *a, size_t *bytes, pe_error *err);
 PE_API pe_status pe_cuda_attention_forward(const pe_cuda_plan *plan, const pe_attention *a, const pe_run *run, void *stream,
                                            pe_error *err);

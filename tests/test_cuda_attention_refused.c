@@ -62,7 +62,6 @@ TEST(what_is_not_there_yet_is_refused_with_a_sentence)
     REFUSED("shaw", , PE_ERR_UNSUITED, "shaw has a content term, which attention on a GPU does not have yet");
     REFUSED("cope", , PE_ERR_UNSUITED, "a term that counts keys");
     REFUSED("alibi:convention=falcon,products=bf16", , PE_ERR_UNSUITED, "levels by position");
-    REFUSED("xpos", , PE_ERR_UNSUITED, "rotates keys again for each query");
     REFUSED("rope:learned=heads", , PE_ERR_UNSUITED, "trained frequencies");
     REFUSED("rope:precision=hf", , PE_ERR_UNSUITED, "in tables only");
     REFUSED("none", a->pages.table = (int32_t *)memory[7], PE_ERR_UNSUITED, "k lies in pages");
@@ -83,6 +82,8 @@ TEST(what_is_not_there_yet_is_refused_with_a_sentence)
     REFUSED("none", a->scale = -1, PE_ERR_UNSUITED, "needs one above 0");
     REFUSED("alibi", a->q_at = pe_positions_of(m.numbers, PE_F64, B, T, 1), PE_ERR_UNSUITED,
             "q_at is float64 and a bias");
+    REFUSED("xpos", a->k_at = pe_positions_of(m.numbers, PE_F64, B, T, 1), PE_ERR_UNSUITED,
+            "k_at is float64 and a decay with distance");
     pe_cuda_free(gpu);
 }
 
@@ -181,6 +182,8 @@ TEST(distances_outside_the_plan_are_refused_where_the_host_can_tell)
     REFUSED("alibi", a->q_at.start = 900, PE_ERR_RANGE, "up to 1199 positions before their query and 0 after it");
     REFUSED("alibi", a->k_at.start = 900, PE_ERR_RANGE, "and 1199 after it; the plan was made for 1000 and 1000");
     REFUSED("fire", a->q_at.start = a->k_at.start = 900, PE_ERR_RANGE, "the last query is at position 1199");
+    REFUSED("xpos", a->q_at.step = 1000, PE_ERR_POSITION, "neighbouring queries are 1000 positions apart");
+    REFUSED("xpos", a->k_at.start = 20000, PE_ERR_POSITION, "xpos: a key 20299 ahead of its query overflows");
     made m = fresh("alibi", PE_F16);
     m.a.k_at.start = 900;
     m.a.mask = (pe_mask){ .causal = true, .align = PE_ALIGN_POSITION };

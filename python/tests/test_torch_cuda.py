@@ -136,7 +136,7 @@ def test_attention_and_gradients_are_the_cpus_for_every_type_and_width(spec: str
     compare(spec, dtype, head_dim, {"causal": True})
 
 
-@pytest.mark.parametrize("spec", [*ROTATIONS, *BIASES, "none"])
+@pytest.mark.parametrize("spec", [*ROTATIONS, *BIASES, "none", "xpos", "xpos:base=64+kerple"])
 def test_attention_and_gradients_are_the_cpus_for_every_encoding(spec: str) -> None:
     compare(spec, BF16, 128, {"causal": True})
 

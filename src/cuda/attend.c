@@ -83,17 +83,23 @@ static bool same_positions(pe_positions a, pe_positions b)
 static pe_status rotate_inputs(const attend_call *c, const attend_inputs *in, void *stream, pe_error *err)
 {
     const pe_attention *a = &c->a;
-    bool both = c->rotates_q && c->rotates_k && same_positions(a->q_at, a->k_at);
+    bool both = c->rotates_q && c->rotates_k && same_positions(a->q_at, a->k_at) && !c->decays;
     if (both) {
         pe_rotation r = PE_MAKE(pe_rotation, .q = a->q, .k = a->k, .q_out = in->q, .k_out = in->k, .at = a->q_at);
         TRY(pe_cuda_rotate_qk(c->plan, &r, NULL, stream, err));
     }
-    if (c->rotates_q && !both)
-        TRY(pe_cuda_rotate(c->plan, PE_QUERY, in->q, a->q, a->q_at, NULL, stream, err));
-    if (c->rotates_k && !both)
-        TRY(pe_cuda_rotate(c->plan, PE_KEY, in->k, a->k, a->k_at, NULL, stream, err));
-    if (c->rotates_v)
-        TRY(pe_cuda_rotate(c->plan, PE_VALUE, in->v, a->v, a->k_at, NULL, stream, err));
+    const struct {
+        bool rotates;
+        pe_side side;
+        pe_view to, from;
+        pe_positions at;
+    } all[] = { { c->rotates_q && !both, PE_QUERY, in->q, a->q, a->q_at },
+                { c->rotates_k && !both, PE_KEY, in->k, a->k, a->k_at },
+                { c->rotates_v, PE_VALUE, in->v, a->v, a->k_at } };
+    for (int i = 0; i < 3; i++)
+        if (all[i].rotates)
+            TRY((c->decays ? rotate_still : pe_cuda_rotate)(c->plan, all[i].side, all[i].to, all[i].from, all[i].at,
+                                                            NULL, stream, err));
     return PE_OK;
 }
 
@@ -116,7 +122,9 @@ void attend_defines(const attend_variant *v, char *out)
     for (int n = 0; n < ATTEND_BIASES_MAX; n++)
         used += snprintf(out + used, ATTEND_DEFINES - (size_t)used, "#define BIAS%d %d\n", n, v->bias[n]);
     if (v->tile)
-        snprintf(out + used, ATTEND_DEFINES - (size_t)used, "#define TILE %d\n", v->tile);
+        used += snprintf(out + used, ATTEND_DEFINES - (size_t)used, "#define TILE %d\n", v->tile);
+    if (v->decays)
+        snprintf(out + used, ATTEND_DEFINES - (size_t)used, "#define DECAYS 1\n");
 }
 
 /* The distance is that of the first axis. */
@@ -148,6 +156,7 @@ attend_variant attend_variant_of(const attend_call *c, const attend_inputs *in, 
                          .cap = a->soft_cap > 0,
                          .keep = a->mask.keep.data != NULL,
                          .by_position = c->by_position,
+                         .decays = c->decays,
                          .lse_double = a->lse.data && a->lse.dtype == PE_F64,
                          .additive = a->mask.additive.data ? 1 + (int)a->mask.additive.dtype : 0 };
     for (int n = 0; n < bias_pieces(c->plan); n++)
@@ -261,6 +270,7 @@ attend_args attend_args_of(const attend_call *c, const attend_inputs *in, const 
                         .q_lengths = lengths_of(a->q_lengths),
                         .k_lengths = lengths_of(a->k_lengths),
                         .sinks = (uintptr_t)a->sinks.data,
+                        .decay = c->decays ? c->plan->rotation->decay : 0,
                         .sequences = (int32_t)c->sequences,
                         .Tq = (int32_t)a->q.tokens,
                         .Tk = (int32_t)a->k.tokens,
@@ -307,7 +317,7 @@ static bool hopper_takes(const attend_call *c)
 {
     const pe_attention *a = &c->a;
     return cuda_capability(c->plan->gpu) == 90 && a->q.dtype != PE_F32 && wide(a->q.dim) && wide(a->v.dim) &&
-           a->k.tokens > 0 && attend_tiles(c, hopper_tile(c)) > 0;
+           !c->decays && a->k.tokens > 0 && attend_tiles(c, hopper_tile(c)) > 0;
 }
 
 int attend_near(const attend_variant *v, const attend_inputs *in, int biases)

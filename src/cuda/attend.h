@@ -18,6 +18,7 @@ typedef struct attend_call {
     int64_t sequences;
     bool rotates_q, rotates_k, rotates_v, rotates_out; /* what is rotated here */
     bool by_position;                                  /* the mask compares positions of each pair, not indices */
+    bool decays; /* kernels make vectors shrink and grow, which are only rotated before */
 } attend_call;
 
 pe_status attend_open(attend_call *c, const pe_cuda_plan *plan, const pe_attention *a, const pe_run *run,
@@ -54,7 +55,7 @@ pe_status attend_fill(const attend_call *c, attend_inputs *in, void *stream, pe_
 typedef struct attend_variant {
     pe_dtype type, out;
     int d, dv, bm, bn, tile; /* tile 0: not defined */
-    bool cap, keep, by_position, lse_double, near;
+    bool cap, keep, by_position, lse_double, near, decays;
     int additive; /* 0: none; else 1 + its type */
     int bias[ATTEND_BIASES_MAX];
 } attend_variant;

@@ -93,7 +93,9 @@ typedef struct attend_args {
     attend_positions q_at, k_at;
     attend_lengths q_lengths, k_lengths;
     uint64_t sinks; /* (H) float32; 0: none */
-    uint64_t redo;  /* (1 + tiles) a counter, and flags of tiles that attend_simt computes again; 0: it computes all */
+    uint64_t
+        decay; /* (D) float32: log 2 of what a query's element is multiplied by per position, a key's by the inverse */
+    uint64_t redo; /* (1 + tiles) a counter, and flags of tiles that attend_simt computes again; 0: it computes all */
     int64_t keys_after, keys_before, window, first_keys;
     int32_t causal, align; /* align as pe_align, or 3: by position, and positions rise by 1 with each token */
     int32_t sequences, Tq, Tk, H, group; /* group: query heads of a key head */

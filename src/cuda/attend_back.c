@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cuda/recipes.h"
+#include "cuda/rotation.h"
 
 enum { SIMT_M = 64, SIMT_N = 32, SIMT_THREADS = 128, SIMT_SLOTS = 8 };
 enum { HOPPER_M = 128, HOPPER_N = 64, HOPPER_THREADS = 384 }; /* keys and queries of a tile */
@@ -112,8 +113,8 @@ static bool hopper_takes(const backward *b)
         if (v.bias[n] & (BIAS_SCATTER | BIAS_KNOTS))
             return false;
     return cuda_capability(b->c.plan->gpu) == 90 && a->q.dtype != PE_F32 && b->g.dout.dtype == a->q.dtype &&
-           (a->q.dim == 64 || a->q.dim == 128) && a->v.dim == a->q.dim && !v.cap && !v.by_position && a->k.tokens > 0 &&
-           attend_tiles(&b->c, HOPPER_M) > 0;
+           (a->q.dim == 64 || a->q.dim == 128) && a->v.dim == a->q.dim && !v.cap && !v.by_position && !v.decays &&
+           a->k.tokens > 0 && attend_tiles(&b->c, HOPPER_M) > 0;
 }
 
 /* Tiles of keys, as key_place in attend_back_common.cu numbers them. */
@@ -357,7 +358,8 @@ static pe_status rotate_gradients(const backward *b, void *stream, pe_error *err
                 { b->c.rotates_v, PE_VALUE, g->dv, b->c.a.k_at } };
     for (int i = 0; i < 3; i++)
         if (all[i].rotates && all[i].v.data)
-            TRY(pe_cuda_rotate_back(b->c.plan, all[i].side, all[i].v, all[i].v, all[i].at, NULL, stream, err));
+            TRY((b->c.decays ? rotate_still_back : pe_cuda_rotate_back)(b->c.plan, all[i].side, all[i].v, all[i].v,
+                                                                        all[i].at, NULL, stream, err));
     return PE_OK;
 }
 

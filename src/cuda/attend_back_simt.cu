@@ -216,20 +216,31 @@ static void knots_add(const attend_args &a, const place &p, back_memory *m, int 
 
 /* ------------------------------------------------ queries */
 
+/* A vector's gradient, pairs of elements from d on, 8 apart: as the vector itself, so far from the centre. */
+template <int COUNT> static void decay_gradient(const attend_args &a, float *gradient, int stride, int d, int64_t apart)
+{
+#pragma unroll
+    for (int f = 0; f < COUNT; f++) {
+        gradient[stride * f] *= decay_factor(a, d + 8 * f, apart);
+        gradient[stride * f + 1] *= decay_factor(a, d + 8 * f + 1, apart);
+    }
+}
+
 static void dq_tile(const attend_args &a, place &p, back_memory *m, int slot)
 {
     int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     int i[2] = { p.i0 + 16 * warp + g, p.i0 + 16 * warp + g + 8 };
     float dq[D / 8 * 4] = {};
     key_tiles tiles = tiles_of(a, p, BM);
+    int64_t centre = query_centre(a, p, p.i0);
     __syncthreads();
-    load_rows(m->q, D, ROW, a.q, TYPE, p.batch, p.h, p.q0 + p.i0, min(p.nq - p.i0, BM), BM);
+    load_queries(a, p, m->q, centre);
     load_rows(m->dout, DV, ROW_V, a.dout, DOUT_TYPE, p.batch, p.h, p.q0 + p.i0, min(p.nq - p.i0, BM), BM);
     for (int n = 0; n < tiles.count; n++) {
         int kt = tile_at(tiles, n), keys = min(p.nk - kt * BN, BN);
         __syncthreads();
         places_fill(a, p, m->keys_at, kt, threadIdx.x, blockDim.x);
-        load_rows(m->k, D, ROW, a.k, TYPE, p.key_batch, p.h / a.group, p.k0 + kt * BN, keys, BN);
+        load_keys(a, p, m->k, kt, centre);
         load_rows(m->v, DV, ROW_V, a.v, TYPE, p.key_batch, p.h / a.group, p.k0 + kt * BN, keys, BN);
         __syncthreads();
         back_tile(a, p, m, i, kt, tile_hides(tiles, kt));
@@ -270,6 +281,8 @@ static void dq_tile(const attend_args &a, place &p, back_memory *m, int slot)
             continue;
         int64_t at = p.batch * a.dq.batch + token * a.dq.token + p.h * a.dq.head + 2 * t;
         float by = i[r] < p.nq ? a.scale : 0;
+        if (DECAYS && by != 0)
+            decay_gradient<D / 8>(a, dq + 2 * r, 4, 2 * t, position_of(a.q_at, p.batch, token, 0) - centre);
 #pragma unroll
         for (int f = 0; f < D / 8; f++)
             store_gradient(a, a.dq, at + 8 * f, by == 0 ? 0 : dq[4 * f + 2 * r] * by,
@@ -310,16 +323,17 @@ static void dkv_tile(const attend_args &a, int block)
         return;
     int kt = p.tile * (TILE / BN) + block % (TILE / BN), keys = min(p.nk - kt * BN, BN), head = p.h;
     float dk[D / 8 * 2] = {}, dv[DV / 8 * 2] = {};
+    int64_t centre = key_centre(a, p, kt * BN);
     if (keys > 0) {
         places_fill(a, p, m->keys_at, kt, threadIdx.x, blockDim.x);
-        load_rows(m->k, D, ROW, a.k, TYPE, p.key_batch, head / a.group, p.k0 + kt * BN, keys, BN);
+        load_keys(a, p, m->k, kt, centre);
         load_rows(m->v, DV, ROW_V, a.v, TYPE, p.key_batch, head / a.group, p.k0 + kt * BN, keys, BN);
         range see = queries_of(a, p, kt * BN, kt * BN + keys);
         for (p.h = head; p.h < head + a.group; p.h++)
             for (p.i0 = see.low / BM * BM; p.i0 < see.high; p.i0 += BM) {
                 int i[2] = { p.i0 + 16 * warp + g, p.i0 + 16 * warp + g + 8 };
                 __syncthreads();
-                load_rows(m->q, D, ROW, a.q, TYPE, p.batch, p.h, p.q0 + p.i0, min(p.nq - p.i0, BM), BM);
+                load_queries(a, p, m->q, centre);
                 load_rows(m->dout, DV, ROW_V, a.dout, DOUT_TYPE, p.batch, p.h, p.q0 + p.i0, min(p.nq - p.i0, BM), BM);
                 __syncthreads();
                 back_tile(a, p, m, i, kt, true);
@@ -350,6 +364,8 @@ static void dkv_tile(const attend_args &a, int block)
         return;
     int64_t at_k = p.key_batch * a.dk.batch + token * a.dk.token + head / a.group * a.dk.head + 2 * t;
     int64_t at_v = p.key_batch * a.dv.batch + token * a.dv.token + head / a.group * a.dv.head + 2 * t;
+    if (DECAYS && j < p.nk)
+        decay_gradient<D / 8>(a, dk, 2, 2 * t, centre - position_of(a.k_at, p.key_batch, token, 0));
 #pragma unroll
     for (int f = 0; f < D / 8 && a.dk.data; f++)
         store_gradient(a, a.dk, at_k + 8 * f, dk[2 * f] * a.scale, dk[2 * f + 1] * a.scale, DK_TYPE);

@@ -34,11 +34,6 @@ static pe_status check_encoding(const attend_call *c, pe_error *err)
                              pe_encoding_spec(plan->e), lacks[i].what);
     TRY(bias_check_able(plan, err));
     TRY(rotate_check_able(plan, false, err));
-    if (plan->rotation && plan->rotation->decays && !c->a.rotated)
-        return cuda_fail(err, PE_ERR_UNSUITED,
-                         "%.120s rotates keys again for each query, which attention on a GPU does not do yet; give it "
-                         "keys that are rotated (rotated = true), or use pe_attention_forward",
-                         pe_encoding_spec(plan->e));
     return PE_OK;
 }
 
@@ -163,14 +158,18 @@ bool attend_even(pe_positions p)
     return p.tokens <= 1 || (p.step == 1 && (!p.data || !p.token_stride));
 }
 
-/* Biases and masks by position compare whole positions. */
+/* Biases, masks by position and vectors that decay compare whole positions. */
 static pe_status check_whole(const attend_call *c, pe_positions p, const char *name, pe_error *err)
 {
-    if (!p.data || p.dtype != PE_F64 || (!bias_pieces(c->plan) && c->a.mask.align != PE_ALIGN_POSITION))
+    const char *user = bias_pieces(c->plan)                   ? "a bias"
+                       : c->a.mask.align == PE_ALIGN_POSITION ? "the mask"
+                       : c->decays                            ? "a decay with distance"
+                                                              : NULL;
+    if (!p.data || p.dtype != PE_F64 || !user)
         return PE_OK;
     return cuda_fail(err, PE_ERR_UNSUITED,
                      "%s is float64 and %s uses it; a GPU takes PE_I64 or PE_I32 there, fractions for rotations only",
-                     name, bias_pieces(c->plan) ? "a bias" : "the mask");
+                     name, user);
 }
 
 static pe_status check_places(attend_call *c, pe_error *err)
@@ -241,6 +240,38 @@ static pe_status check_distances(const attend_call *c, pe_error *err)
     return PE_OK;
 }
 
+/* A tile decays about one place (attention/fused.c: check_tiles): where the host knows positions, none of its vectors
+ * is too far from it, nor a key too far ahead of its query. Exponents. */
+#define TILE_REACH 20
+#define AHEAD_REACH 40
+
+static pe_status check_decay(const attend_call *c, pe_error *err)
+{
+    const struct rotation_data *d = c->plan->rotation;
+    const struct {
+        const char *what;
+        pe_positions at;
+        int64_t tile;
+    } side[] = { { "queries", c->a.q_at, 64 }, { "keys", c->a.k_at, 32 } };
+    double steepest = 0;
+    int64_t nearest, farthest;
+    for (int64_t n = 0; c->decays && n < d->count; n++)
+        steepest = fmax(steepest, fabs(d->pairs[n].decay));
+    for (int i = 0; i < 2; i++) {
+        int64_t tokens = side[i].at.tokens < side[i].tile ? side[i].at.tokens : side[i].tile;
+        bool known = !side[i].at.data || !side[i].at.token_stride;
+        if (known && tokens > 1 && steepest * fabs((double)side[i].at.step) * (double)(tokens - 1) > TILE_REACH)
+            return cuda_fail(err, PE_ERR_POSITION,
+                             "%.120s: neighbouring %s are %" PRId64 " positions apart, too far for float32; give them "
+                             "in rising order without gaps",
+                             pe_encoding_spec(c->plan->e), side[i].what, side[i].at.step);
+    }
+    if (steepest > 0 && distances_of(c, &nearest, &farthest) && -steepest * (double)nearest > AHEAD_REACH)
+        return cuda_fail(err, PE_ERR_POSITION, "%.120s: a key %" PRId64 " ahead of its query overflows; hide it",
+                         pe_encoding_spec(c->plan->e), -nearest);
+    return PE_OK;
+}
+
 /* ------------------------------------------------ numbers */
 
 static pe_status check_sinks(const attend_call *c, pe_error *err)
@@ -286,6 +317,7 @@ static void set_rotated(attend_call *c)
     c->rotates_k = d && !c->a.rotated;
     c->rotates_v = d && d->rotates_value && !c->a.rotated;
     c->rotates_out = d && d->rotates_output;
+    c->decays = d && d->decays && !c->a.rotated;
 }
 
 pe_status attend_open(attend_call *c, const pe_cuda_plan *plan, const pe_attention *a, const pe_run *run, pe_error *err)
@@ -298,6 +330,7 @@ pe_status attend_open(attend_call *c, const pe_cuda_plan *plan, const pe_attenti
         TRY(cuda_check_struct(&c->run, sizeof c->run, run, "the run", err));
     c->scale = c->a.scale != 0 ? c->a.scale : pe_encoding_scale(plan->e);
     TRY(check_encoding(c, err));
+    set_rotated(c);
     TRY(check_call(c, err));
     TRY(check_vectors(c, err));
     TRY(check_width(c, err));
@@ -306,9 +339,8 @@ pe_status attend_open(attend_call *c, const pe_cuda_plan *plan, const pe_attenti
     TRY(check_places(c, err));
     TRY(check_masks(c, err));
     TRY(check_distances(c, err));
-    TRY(check_numbers(c, err));
-    set_rotated(c);
-    return PE_OK;
+    TRY(check_decay(c, err));
+    return check_numbers(c, err);
 }
 
 #define INPUTS 14

@@ -24,12 +24,13 @@ static void simt_tile(const attend_args &a, int block)
     float o[DV / 8 * 4] = {};
     sums st = { { -INF, -INF }, { 0, 0 } };
     key_tiles tiles = tiles_of(a, p, BM);
-    load_rows(q, D, ROW, a.q, TYPE, p.batch, p.h, p.q0 + p.i0, min(p.nq - p.i0, BM), BM);
+    int64_t centre = query_centre(a, p, p.i0);
+    load_queries(a, p, q, centre);
     for (int n = 0; n < tiles.count; n++) {
         int kt = tile_at(tiles, n), keys = min(p.nk - kt * BN, BN);
         __syncthreads();
         places_fill(a, p, keys_at, kt, threadIdx.x, blockDim.x);
-        load_rows(k, D, ROW, a.k, TYPE, p.key_batch, p.h / a.group, p.k0 + kt * BN, keys, BN);
+        load_keys(a, p, k, kt, centre);
         load_rows(v, DV, ROW_V, a.v, TYPE, p.key_batch, p.h / a.group, p.k0 + kt * BN, keys, BN);
         __syncthreads();
         float s[NT * 4], rescale[2];

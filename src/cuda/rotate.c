@@ -214,7 +214,7 @@ pe_status rotate_check_ends(const pe_cuda_plan *plan, pe_side side, pe_dtype typ
 /* ---------------------------------------------------------------- one side */
 
 typedef struct rotate_mode {
-    bool negate, reciprocal;
+    bool negate, reciprocal, still; /* still: pairs do not decay */
 } rotate_mode;
 
 static const struct rotation_data *rotating(const pe_cuda_plan *plan, pe_side side)
@@ -270,12 +270,14 @@ static pe_status rotate_side(const pe_cuda_plan *plan, pe_side side, rotate_mode
         TRY(rotate_check_able(plan, false, err));
     if (!x.batch || !x.tokens || !x.heads || !x.dim || (!d && x.data == y.data))
         return cuda_pass(err);
-    TRY(rotate_check_ends(plan, side, y.dtype, at, err));
+    if (!mode.still)
+        TRY(rotate_check_ends(plan, side, y.dtype, at, err));
     if (side == PE_OUTPUT) /* the output is rotated back */
-        mode = (rotate_mode){ !mode.negate, !mode.reciprocal };
+        mode = (rotate_mode){ !mode.negate, !mode.reciprocal, mode.still };
     rotate_call c = open_call(plan, d, false, at);
     set_mode(&c, mode);
     rotate_add(&c, y, x);
+    c.as.decays = c.as.decays && !mode.still;
     c.as.gains = d && d->gain.count && side == PE_QUERY;
     c.as.moves = d && d->moves && x.data == y.data;
     c.args.keys = side == PE_KEY;
@@ -286,21 +288,35 @@ pe_status pe_cuda_rotate(const pe_cuda_plan *plan, pe_side side, pe_view y, pe_v
                          const pe_run *run, void *stream, pe_error *err)
 {
     (void)run;
-    return rotate_side(plan, side, (rotate_mode){ false, false }, y, x, at, stream, err);
+    return rotate_side(plan, side, (rotate_mode){ false, false, false }, y, x, at, stream, err);
 }
 
 pe_status pe_cuda_unrotate(const pe_cuda_plan *plan, pe_side side, pe_view x, pe_view y, pe_positions at,
                            const pe_run *run, void *stream, pe_error *err)
 {
     (void)run;
-    return rotate_side(plan, side, (rotate_mode){ true, true }, x, y, at, stream, err);
+    return rotate_side(plan, side, (rotate_mode){ true, true, false }, x, y, at, stream, err);
 }
 
 pe_status pe_cuda_rotate_back(const pe_cuda_plan *plan, pe_side side, pe_view dx, pe_view dy, pe_positions at,
                               const pe_run *run, void *stream, pe_error *err)
 {
     (void)run;
-    return rotate_side(plan, side, (rotate_mode){ true, false }, dx, dy, at, stream, err);
+    return rotate_side(plan, side, (rotate_mode){ true, false, false }, dx, dy, at, stream, err);
+}
+
+pe_status rotate_still(const pe_cuda_plan *plan, pe_side side, pe_view y, pe_view x, pe_positions at, const pe_run *run,
+                       void *stream, pe_error *err)
+{
+    (void)run;
+    return rotate_side(plan, side, (rotate_mode){ false, false, true }, y, x, at, stream, err);
+}
+
+pe_status rotate_still_back(const pe_cuda_plan *plan, pe_side side, pe_view dx, pe_view dy, pe_positions at,
+                            const pe_run *run, void *stream, pe_error *err)
+{
+    (void)run;
+    return rotate_side(plan, side, (rotate_mode){ true, false, true }, dx, dy, at, stream, err);
 }
 
 /* ---------------------------------------------------------------- q and k */
@@ -400,12 +416,12 @@ pe_status pe_cuda_rotate_qk(const pe_cuda_plan *plan, const pe_rotation *r, cons
                             pe_error *err)
 {
     (void)run;
-    return rotate_qk(plan, r, (rotate_mode){ false, false }, stream, err);
+    return rotate_qk(plan, r, (rotate_mode){ false, false, false }, stream, err);
 }
 
 pe_status pe_cuda_rotate_qk_back(const pe_cuda_plan *plan, const pe_rotation *r, const pe_run *run, void *stream,
                                  pe_error *err)
 {
     (void)run;
-    return rotate_qk(plan, r, (rotate_mode){ true, false }, stream, err);
+    return rotate_qk(plan, r, (rotate_mode){ true, false, false }, stream, err);
 }

@@ -10,9 +10,10 @@
 /* pair to rest and gain.value: in device memory, which is one block */
 struct rotation_data {
     device_pointer memory, pair, lanes, rest;
-    rotate_gain gain;   /* of queries; count 0: none */
-    rotate_pair *pairs; /* the same on the host, */
-    rotate_lane *lane;  /* (count) */
+    device_pointer decay; /* (head_dim) float: of each element where it is written, in units of log 2 */
+    rotate_gain gain;     /* of queries; count 0: none */
+    rotate_pair *pairs;   /* the same on the host, */
+    rotate_lane *lane;    /* (count) */
     int64_t count, rests;
     bool exact;   /* angles that are not are in tables only */
     bool trained; /* frequencies are parameters: refused */
@@ -57,6 +58,11 @@ void rotate_add(rotate_call *c, pe_view y, pe_view x);
 rotate_positions rotate_positions_of(pe_positions p);
 pe_status rotate_launch(rotate_call *c, void *stream, pe_error *err);
 
+/* pe_cuda_rotate and pe_cuda_rotate_back in which no pair decays, whatever the encoding's do. */
+pe_status rotate_still(const pe_cuda_plan *plan, pe_side side, pe_view y, pe_view x, pe_positions at, const pe_run *run,
+                       void *stream, pe_error *err);
+pe_status rotate_still_back(const pe_cuda_plan *plan, pe_side side, pe_view dx, pe_view dy, pe_positions at,
+                            const pe_run *run, void *stream, pe_error *err);
 /* Positions without memory, where pairs decay: whether both ends are near enough to the centre for this type. */
 pe_status rotate_check_ends(const pe_cuda_plan *plan, pe_side side, pe_dtype type, pe_positions at, pe_error *err);
 pe_status rotate_check_able(const pe_cuda_plan *plan, bool tables, pe_error *err);

@@ -8,6 +8,7 @@
 
 #include "cuda/door.h"
 
+#define LOG2_E 1.4426950408889634
 #define GAINS_MAX 65536 /* steps of a gain that are kept as they are on the CPU */
 
 /* ---------------------------------------------------------------- pairs */
@@ -163,26 +164,36 @@ static bool is_trained(const pe_encoding *e)
     return false;
 }
 
-/* One block in device memory: pairs, values of the gain, lanes, rest. */
+static void fill_decay(const struct rotation_data *d, float *decay)
+{
+    for (int64_t n = 0; n < d->count; n++)
+        decay[d->lane[n].x_out] = decay[d->lane[n].y_out] = (float)(d->pairs[n].decay * LOG2_E);
+}
+
+/* One block in device memory: pairs, values of the gain, lanes, decays, rest. */
 static pe_status send(const pe_cuda_plan *plan, struct rotation_data *d, const double *gain, const uint16_t *rest,
                       pe_error *err)
 {
     size_t pairs = (size_t)d->count * sizeof *d->pairs, gains = (size_t)d->gain.count * sizeof *gain;
     size_t lanes = (size_t)d->count * sizeof *d->lane, rests = (size_t)d->rests * sizeof *rest;
-    size_t all = pairs + gains + lanes + rests;
-    char *block = malloc(all ? all : 1);
+    size_t decays = d->decays ? (size_t)pe_encoding_shape(plan->e).head_dim * sizeof(float) : 0,
+           all = pairs + gains + lanes + decays + rests;
+    char *block = calloc(all ? all : 1, 1);
     if (!block)
         return cuda_fail(err, PE_ERR_NOMEM, "no memory for a rotation of %" PRId64 " pairs", d->count);
     memcpy(block, d->pairs, pairs);
     memcpy(block + pairs, gain, gains);
     memcpy(block + pairs + gains, d->lane, lanes);
-    memcpy(block + pairs + gains + lanes, rest, rests);
+    if (decays)
+        fill_decay(d, (float *)(void *)(block + pairs + gains + lanes));
+    memcpy(block + pairs + gains + lanes + decays, rest, rests);
     pe_status s = all ? cuda_upload(plan->gpu, &d->memory, block, all, err) : PE_OK;
     free(block);
     d->pair = d->memory;
     d->gain.value = d->memory + pairs;
     d->lanes = d->gain.value + gains;
-    d->rest = d->lanes + lanes;
+    d->decay = d->lanes + lanes;
+    d->rest = d->decay + decays;
     return s;
 }
 

@@ -65,6 +65,28 @@ TEST(fractions_rotate)
     att_check(&t);
 }
 
+/* Vectors that shrink and grow with their position: sizes about any one centre would overflow here. */
+TEST(a_decay_with_distance_is_right_far_from_its_centre)
+{
+    static const int64_t starts[] = { 0, 2000000, -70000 };
+    static const char *const specs[] = { "xpos", "xpos:pairs=half,base=40,centre=100", "xpos+t5" };
+    for (int n = 0; n < (emulated ? 3 : 9); n++) {
+        att t = att_usual(specs[n % 3], att_types[n % att_type_count()], 2, 70, 150);
+        int64_t *at = att_numbers(2, starts + n / 3 % 2);
+        t.a.mask = (pe_mask){ .causal = n % 3 != 1, .align = PE_ALIGN_POSITION };
+        t.a.k_at = (pe_positions){ at, PE_I64, 2, 150, 1, 1, 0, 0, 0, 1 };
+        t.a.q_at = (pe_positions){ at, PE_I64, 2, 70, 1, 1, 0, 0, 80, 1 };
+        att_check(&t);
+        t.a.k_at = pe_positions_run(2, 150, starts[n % 3]);
+        t.a.q_at = pe_positions_run(2, 70, starts[n % 3] + 80);
+        att_check(&t);
+        t.a.mask.causal = true; /* keys ahead would be very large */
+        t.a.k_at.step = t.a.q_at.step = n % 3 ? 9 : 99;
+        t.a.q_at.start = t.a.k_at.start + 80 * t.a.k_at.step;
+        att_check(&t);
+    }
+}
+
 TEST(keys_may_be_rotated_already)
 {
     static const char *const specs[] = { "rope", "xpos", "rope:turn=qkvo" };
@@ -246,6 +268,8 @@ TEST(gradients_of_every_bias_and_rotation_are_the_definitions)
                                          "rope+kerple",
                                          "sandwich",
                                          "rope:turn=qkvo",
+                                         "xpos",
+                                         "xpos:pairs=half,base=50+kerple",
                                          "fire",
                                          "fire:hidden=8,length=16",
                                          "t5+fire:hidden=3,length=100+alibi:slopes=learned+fire:hidden=150" };
@@ -297,12 +321,12 @@ TEST(gradients_with_every_mask_and_length_are_the_definitions)
 
 TEST(gradients_at_positions_in_memory_are_the_definitions)
 {
-    static const char *const specs[] = { "alibi:slopes=learned", "t5", "fire:length=40" };
-    for (int n = 0; n < 6; n++) {
-        att t = att_usual(specs[n % 3], n < 3 || emulated ? PE_F32 : PE_BF16, 1, 100, 100);
+    static const char *const specs[] = { "alibi:slopes=learned", "t5", "fire:length=40", "xpos:base=100" };
+    for (int n = 0; n < (emulated ? 4 : 8); n++) {
+        att t = att_usual(specs[n % 4], n < 4 ? PE_F32 : PE_BF16, 1, 100, 100);
         int64_t *at = att_numbers(100, NULL);
         for (int64_t i = 0; i < 100; i++)
-            at[i] = i ? at[i - 1] + test_range(&t.random, 0, 3) : 5;
+            at[i] = i ? at[i - 1] + test_range(&t.random, 0, 3) : n % 4 == 3 ? 300000 : 5;
         t.a.q_at = t.a.k_at = pe_positions_of(at, PE_I64, 1, 100, 1);
         t.a.mask = (pe_mask){ .causal = true, .align = PE_ALIGN_POSITION };
         pe_attention_grad g = att_gradients(&t, t.a.q.dtype, true);
