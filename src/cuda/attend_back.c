@@ -16,7 +16,7 @@
 enum { SIMT_M = 64, SIMT_N = 32, SIMT_THREADS = 128, SIMT_SLOTS = 8 };
 enum { HOPPER_M = 128, HOPPER_N = 64, HOPPER_THREADS = 384 }; /* keys and queries of a tile */
 
-enum { ROWS, DSINKS, FINISH, DQ, DKV, HOPPER, KERNELS };
+enum { ROWS, DSINKS, FINISH, ADD, DQ, DKV, HOPPER, KERNELS };
 #define COMMON "attend_args.h", "attend_common.cu"
 static const char *const simt_sources[] = { COMMON, "attend_back_common.cu", "simt.cu", "attend_back_simt.cu", NULL };
 static const char *const rows_sources[] = { COMMON, "attend_back_common.cu", "attend_rows.cu", NULL };
@@ -24,9 +24,13 @@ static const char *const hopper_sources[] = {
     COMMON, "hopper.cu", "attend_hopper_common.cu", "attend_back_common.cu", "attend_back_hopper.cu", NULL
 };
 static const kernel_source source[KERNELS] = {
-    [ROWS] = { "attend_rows", rows_sources, false },        [DSINKS] = { "attend_dsinks", rows_sources, false },
-    [FINISH] = { "attend_dq_finish", rows_sources, false }, [DQ] = { "attend_dq", simt_sources, false },
-    [DKV] = { "attend_dkv", simt_sources, false },          [HOPPER] = { "attend_back_hopper", hopper_sources, false },
+    [ADD] = { "attend_add", rows_sources, false },
+    [ROWS] = { "attend_rows", rows_sources, false },
+    [DSINKS] = { "attend_dsinks", rows_sources, false },
+    [FINISH] = { "attend_dq_finish", rows_sources, false },
+    [DQ] = { "attend_dq", simt_sources, false },
+    [DKV] = { "attend_dkv", simt_sources, false },
+    [HOPPER] = { "attend_back_hopper", hopper_sources, false },
 };
 
 /* ------------------------------------------------ a call */
@@ -35,8 +39,9 @@ typedef struct backward {
     attend_call c;
     pe_attention_grad g;
     attend_inputs in;
-    pe_view dout; /* rotated, where the output is */
-    bool hopper, learns;
+    pe_view dout;       /* rotated, where the output is */
+    pe_view dq, dk, dv; /* what kernels write: the caller's, or gradients that are added to these once rotated back */
+    bool hopper, learns, apart;
     int64_t slots; /* of gradients of tables */
     device_pointer rows, redo_q, redo_k, dq_sum, turns, dtable[BIAS_PIECES_MAX], bias;
     attend_mapped map;
@@ -45,7 +50,6 @@ typedef struct backward {
 static pe_status check_lacks(const backward *b, pe_error *err)
 {
     const pe_attention_grad *g = &b->g;
-    bool rotates = b->c.rotates_q || b->c.rotates_k || b->c.rotates_v;
     const struct {
         bool is;
         const char *what;
@@ -53,7 +57,6 @@ static pe_status check_lacks(const backward *b, pe_error *err)
         { g->dadditive.data != NULL, "the gradient of an additive mask" },
         { g->carry || g->dcarry, "a term that counts keys" },
         { g->dq_gates.data || g->dk_gates.data || g->drelative.data, "gradients of gates and relative inputs" },
-        { g->accumulate && rotates, "adding to gradients of an encoding that rotates" },
         { g->dk.data && g->dv.data && g->dk.dtype != g->dv.dtype, "dk and dv of different types" },
         { g->dsinks.data && g->dsinks.dtype != PE_F32, "dsinks of a type other than float32" },
     };
@@ -142,10 +145,27 @@ static void lay_tables(backward *b, attend_memory *m)
     b->bias = b->learns ? attend_take(m, (int64_t)bias_back_work(b->c.plan, b->slots), 1) : 0;
 }
 
+/* Gradients of rotated vectors cannot be added to those of vectors. They are float32 until they are. */
+static void lay_gradients(backward *b, attend_memory *m)
+{
+    const struct {
+        pe_view *to, from;
+    } all[] = { { &b->dq, b->g.dq }, { &b->dk, b->g.dk }, { &b->dv, b->g.dv } };
+    b->apart = b->g.accumulate && (b->c.rotates_q || b->c.rotates_k || b->c.rotates_v);
+    for (int i = 0; i < 3; i++) {
+        pe_view v = all[i].from;
+        *all[i].to = v;
+        v.dtype = PE_F32;
+        if (b->apart && v.data)
+            *all[i].to = attend_take_like(m, v);
+    }
+}
+
 static void backward_lay(backward *b, attend_memory *m)
 {
     const pe_attention *a = &b->c.a;
     attend_lay(&b->c, m, &b->in);
+    lay_gradients(b, m);
     b->dout = b->c.rotates_out ? attend_take_like(m, b->g.dout) : b->g.dout;
     b->rows = attend_take(m, a->q.batch * a->q.tokens * a->q.heads, 2 * sizeof(float));
     b->hopper = hopper_takes(b);
@@ -219,8 +239,8 @@ static pe_status back_launch(const backward *b, int which, int bm, int bn, int t
     const pe_attention_grad *g = &b->g;
     bool rows = which == ROWS || which == DSINKS;
     attend_variant v = back_variant(b, which, bm, bn, tile, a->slots > 0);
-    pe_dtype dq = rows ? g->dout.dtype : g->dq.data ? g->dq.dtype : call->q.dtype;
-    pe_dtype dk = rows ? g->dout.dtype : g->dk.data ? g->dk.dtype : g->dv.data ? g->dv.dtype : call->k.dtype;
+    pe_dtype dq = rows ? g->dout.dtype : g->dq.data ? b->dq.dtype : call->q.dtype;
+    pe_dtype dk = rows ? g->dout.dtype : g->dk.data ? b->dk.dtype : g->dv.data ? b->dv.dtype : call->k.dtype;
     char defines[ATTEND_DEFINES];
     kernel k;
     back_defines(&v, g->dout.dtype, dq, dk,
@@ -249,13 +269,13 @@ static attend_args back_args(const backward *b, int bm)
     if (b->hopper)
         a.head_group = wave_heads(b, a.head_group);
     a.dout = attend_view_of(b->dout);
-    a.dq = attend_view_of(b->g.dq);
-    a.dk = attend_view_of(b->g.dk);
-    a.dv = attend_view_of(b->g.dv);
+    a.dq = attend_view_of(b->dq);
+    a.dk = attend_view_of(b->dk);
+    a.dv = attend_view_of(b->dv);
     a.rows = b->rows;
     a.dsinks = (uintptr_t)b->g.dsinks.data;
     a.batch = (int32_t)b->c.a.q.batch;
-    a.accumulate = b->g.accumulate;
+    a.accumulate = b->g.accumulate && !b->apart;
     memcpy(a.dtable, b->dtable, sizeof a.dtable);
     return a;
 }
@@ -344,6 +364,26 @@ static pe_status run_keys(backward *b, void *stream, pe_error *err)
                        stream, err);
 }
 
+/* to += from */
+static pe_status add_gradient(const backward *b, pe_view to, pe_view from, void *stream, pe_error *err)
+{
+    char defines[ATTEND_DEFINES];
+    kernel k;
+    int dim = (int)to.dim;
+    attend_variant v = { .type = PE_F32, .out = from.dtype, .d = dim, .dv = dim, .bm = SIMT_M, .bn = SIMT_N };
+    attend_args a = { .dq = attend_view_of(to),
+                      .out = attend_view_of(from),
+                      .batch = (int32_t)to.batch,
+                      .Tq = (int32_t)to.tokens,
+                      .H = (int32_t)to.heads };
+    int64_t pairs = to.batch * to.tokens * to.heads * (to.dim / 2);
+    if (!pairs)
+        return PE_OK;
+    back_defines(&v, PE_F32, to.dtype, to.dtype, false, defines);
+    TRY(cuda_kernel(b->c.plan->gpu, &source[ADD], defines, &k, err));
+    return cuda_launch(b->c.plan->gpu, &k, (grid){ (pairs + 255) / 256, 1, 1, 256, 0, false }, stream, &a, err);
+}
+
 /* Gradients of rotated vectors become those of the vectors. */
 static pe_status rotate_gradients(const backward *b, void *stream, pe_error *err)
 {
@@ -351,15 +391,18 @@ static pe_status rotate_gradients(const backward *b, void *stream, pe_error *err
     const struct {
         bool rotates;
         pe_side side;
-        pe_view v;
+        pe_view v, to;
         pe_positions at;
-    } all[] = { { b->c.rotates_q, PE_QUERY, g->dq, b->c.a.q_at },
-                { b->c.rotates_k, PE_KEY, g->dk, b->c.a.k_at },
-                { b->c.rotates_v, PE_VALUE, g->dv, b->c.a.k_at } };
-    for (int i = 0; i < 3; i++)
-        if (all[i].rotates && all[i].v.data)
+    } all[] = { { b->c.rotates_q, PE_QUERY, b->dq, g->dq, b->c.a.q_at },
+                { b->c.rotates_k, PE_KEY, b->dk, g->dk, b->c.a.k_at },
+                { b->c.rotates_v, PE_VALUE, b->dv, g->dv, b->c.a.k_at } };
+    for (int i = 0; i < 3; i++) {
+        if (all[i].to.data && all[i].rotates)
             TRY((b->c.decays ? rotate_still_back : pe_cuda_rotate_back)(b->c.plan, all[i].side, all[i].v, all[i].v,
                                                                         all[i].at, NULL, stream, err));
+        if (all[i].to.data && b->apart)
+            TRY(add_gradient(b, all[i].to, all[i].v, stream, err));
+    }
     return PE_OK;
 }
 

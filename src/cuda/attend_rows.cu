@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What gradients of attention need of each query: its log-sum-exp in units of log 2, and dout . out; and the gradients
- * of sinks; and what becomes of the sums of dq on Hopper. Macros: D, DV, DQ_TYPE, BN, OUT_TYPE, DOUT_TYPE, LSE_DOUBLE;
- * WIDE: out and dout have one type and can be read 16 bytes at a time. */
+ * of sinks; and what becomes of the sums of dq on Hopper; and sums of gradients. Macros: D, DV, DQ_TYPE, BN, OUT_TYPE,
+ * DOUT_TYPE, LSE_DOUBLE; WIDE: out and dout have one type and can be read 16 bytes at a time. */
 
 /* Sixteen bytes of out and dout: the part that one lane adds. */
 static float row_part(uint64_t out, uint64_t dout)
@@ -96,4 +96,16 @@ extern "C" __global__ void __launch_bounds__(256) attend_dq_finish(const __grid_
         store_gradient(a, a.dq, p.batch * a.dq.batch + token * a.dq.token + p.h * a.dq.head + column, x.x * a.scale,
                        x.y * a.scale, DQ_TYPE);
     }
+}
+
+/* dq += out, of as many tokens as there are queries: a gradient that is added to the caller's. */
+extern "C" __global__ void __launch_bounds__(256) attend_add(const __grid_constant__ attend_args a)
+{
+    int64_t n = (int64_t)blockIdx.x * 256 + threadIdx.x, row = n / (D / 2);
+    int h = (int)(row % a.H), token = (int)(row / a.H % a.Tq), b = (int)(row / a.H / a.Tq), d = (int)(n % (D / 2)) * 2;
+    int64_t to = b * a.dq.batch + token * a.dq.token + h * a.dq.head + d;
+    int64_t from = b * a.out.batch + token * a.out.token + h * a.out.head + d;
+    if (b < a.batch)
+        store_pair(a.dq.data, to, load_number(a.dq.data, to, DQ_TYPE) + load_number(a.out.data, from, OUT_TYPE),
+                   load_number(a.dq.data, to + 1, DQ_TYPE) + load_number(a.out.data, from + 1, OUT_TYPE), DQ_TYPE);
 }

@@ -210,6 +210,15 @@ static pe_view exact_view(pe_view like)
     return v;
 }
 
+/* What is added to begins as what is there. */
+static pe_view exact_gradient(const pe_attention_grad *g, pe_view v)
+{
+    pe_view to = exact_view(v);
+    for (int64_t n = 0; g->accumulate && n < v.batch * v.tokens * v.heads * v.dim; n++)
+        ((double *)to.data)[n] = num_load(v.data, v.dtype, n);
+    return to;
+}
+
 static pe_view block_view(pe_params p)
 {
     pe_view v = pe_view_of(p.data, p.dtype, 1, 1, 1, p.count);
@@ -228,9 +237,9 @@ static void att_check_back(att *t, const pe_attention_grad *g)
     assert_ok(att_backward(t, g));
     a.out = exact_view(a.out);
     a.lse = exact_view(a.lse);
-    want.dq = exact_view(g->dq);
-    want.dk = exact_view(g->dk);
-    want.dv = exact_view(g->dv);
+    want.dq = exact_gradient(g, g->dq);
+    want.dk = exact_gradient(g, g->dk);
+    want.dv = exact_gradient(g, g->dv);
     want.dparams = (pe_params){ take(g->dparams.count + 1, 8), PE_F64, g->dparams.count };
     want.dsinks = (pe_params){ take(g->dsinks.count + 1, 8), PE_F64, g->dsinks.count };
     memset(want.dparams.data, 0, (size_t)g->dparams.count * 8);
@@ -358,6 +367,30 @@ TEST(what_is_hidden_has_no_gradient_and_spoils_none)
         pe_attention_grad g = att_gradients(&t, t.a.q.dtype, true);
         pe_view spoilt = n % 3 ? n % 3 == 1 ? t.a.v : t.a.k : t.a.v;
         num_store(spoilt.data, spoilt.dtype, 77 * 128 + 3, n % 3 ? (double)NAN : (double)INFINITY);
+        att_check_back(&t, &g);
+    }
+}
+
+/* Padding keeps what it holds. */
+TEST(gradients_are_added_to_those_that_are_there)
+{
+    static const int64_t lengths[] = { 150, 33 }, offsets[] = { 0, 70, 150 };
+    static const char *const specs[] = { "none", "rope", "rope:turn=qkvo+t5", "xpos",
+                                         "rope:scaling=yarn,factor=4,trained=64" };
+    for (int n = 0; n < 15; n += emulated ? 2 : 1) {
+        pe_dtype type = att_types[n % 2], of = n % 3 ? type : PE_F32;
+        att t = att_usual(specs[n % 5], type, n / 5 == 1 ? 1 : 2, 150, 150);
+        if (n / 5 == 1) {
+            t.a.q_lengths.offset = t.a.k_lengths.offset = att_numbers(3, offsets);
+            t.a.q_lengths.sequences = t.a.k_lengths.sequences = 2;
+        } else if (n / 5 == 2)
+            t.a.q_lengths.length = t.a.k_lengths.length = att_numbers(2, lengths);
+        t.a.mask.causal = true;
+        pe_attention_grad g = att_gradients(&t, of, true);
+        g.accumulate = true;
+        att_fill(&t, g.dq, 0.1);
+        att_fill(&t, g.dk, 0.1);
+        att_fill(&t, g.dv, 0.1);
         att_check_back(&t, &g);
     }
 }
