@@ -181,6 +181,17 @@ def test_masks_lengths_and_positions_mean_what_they_mean_on_the_cpu(spec: str, n
     compare(spec, F32, 64, MASKS[name])
 
 
+@pytest.mark.parametrize("shape", [(2, 4, 200, 200), (1, 4, 200, 200), (2, 1, 200, 200), (1, 1, 1, 200)])
+def test_the_gradient_of_a_mask_is_the_cpus(shape: tuple) -> None:
+    inputs, mask, grads = vectors(2, 200, 200, 64, F32), torch.randn(shape), []
+    for device in ("cpu", "cuda"):
+        q, k, v, dout = (x.to(device) for x in inputs)
+        trained = mask.to(device, copy=True).requires_grad_()
+        encoding("rope").to(device).attention(q, k, v, mask=trained).backward(dout)
+        grads.append(trained.grad)
+    assert distance(grads[1], grads[0]) <= BACKWARD[F32]
+
+
 @pytest.mark.parametrize("spec", ["rope", "t5", "kerple"])
 def test_packed_sequences_are_the_cpus(spec: str) -> None:
     offsets = torch.tensor([0, 70, 71, 200])

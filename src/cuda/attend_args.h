@@ -110,7 +110,9 @@ typedef struct attend_args {
     uint64_t dtable[ATTEND_BIASES_MAX]; /* (slots, H, gradient) float32, added to */
     uint64_t redo_queries;              /* as redo, of tiles of queries, where redo is of tiles of keys */
     uint64_t dq_sum, turns; /* of attend_back_hopper, per tile of queries: sums of dq, tiles of keys that are in them */
-    int32_t batch, slots, accumulate, unused;
+    int32_t batch, slots, accumulate;
+    int32_t only_sequence, only_head, sums; /* of attend_dadditive: -1 for all; sums: over queries, which share a row */
+    attend_view dadditive;
 } attend_args;
 
 /* With tensor maps, for the copy engine. */

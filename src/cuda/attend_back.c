@@ -16,7 +16,7 @@
 enum { SIMT_M = 64, SIMT_N = 32, SIMT_THREADS = 128, SIMT_SLOTS = 8 };
 enum { HOPPER_M = 128, HOPPER_N = 64, HOPPER_THREADS = 384 }; /* keys and queries of a tile */
 
-enum { ROWS, DSINKS, FINISH, ADD, DQ, DKV, HOPPER, KERNELS };
+enum { ROWS, DSINKS, FINISH, ADD, DQ, DKV, DADDITIVE, HOPPER, KERNELS };
 #define COMMON "attend_args.h", "attend_common.cu"
 static const char *const simt_sources[] = { COMMON, "attend_back_common.cu", "simt.cu", "attend_back_simt.cu", NULL };
 static const char *const rows_sources[] = { COMMON, "attend_back_common.cu", "attend_rows.cu", NULL };
@@ -24,13 +24,10 @@ static const char *const hopper_sources[] = {
     COMMON, "hopper.cu", "attend_hopper_common.cu", "attend_back_common.cu", "attend_back_hopper.cu", NULL
 };
 static const kernel_source source[KERNELS] = {
-    [ADD] = { "attend_add", rows_sources, false },
-    [ROWS] = { "attend_rows", rows_sources, false },
-    [DSINKS] = { "attend_dsinks", rows_sources, false },
-    [FINISH] = { "attend_dq_finish", rows_sources, false },
-    [DQ] = { "attend_dq", simt_sources, false },
-    [DKV] = { "attend_dkv", simt_sources, false },
-    [HOPPER] = { "attend_back_hopper", hopper_sources, false },
+    [ADD] = { "attend_add", rows_sources, false },          [DADDITIVE] = { "attend_dadditive", simt_sources, false },
+    [ROWS] = { "attend_rows", rows_sources, false },        [DSINKS] = { "attend_dsinks", rows_sources, false },
+    [FINISH] = { "attend_dq_finish", rows_sources, false }, [DQ] = { "attend_dq", simt_sources, false },
+    [DKV] = { "attend_dkv", simt_sources, false },          [HOPPER] = { "attend_back_hopper", hopper_sources, false },
 };
 
 /* ------------------------------------------------ a call */
@@ -54,7 +51,6 @@ static pe_status check_lacks(const backward *b, pe_error *err)
         bool is;
         const char *what;
     } lacks[] = {
-        { g->dadditive.data != NULL, "the gradient of an additive mask" },
         { g->carry || g->dcarry, "a term that counts keys" },
         { g->dq_gates.data || g->dk_gates.data || g->drelative.data, "gradients of gates and relative inputs" },
         { g->dk.data && g->dv.data && g->dk.dtype != g->dv.dtype, "dk and dv of different types" },
@@ -86,7 +82,7 @@ static pe_status check_gradients(backward *b, pe_error *err)
                   { &g->dq, "dq", a->q, CUDA_WRITES },
                   { &g->dk, "dk", a->k, CUDA_WRITES },
                   { &g->dv, "dv", a->v, CUDA_WRITES } };
-    cuda_region written[6];
+    cuda_region written[7];
     int count = 0;
     for (int i = 0; i < 4; i++) {
         if (i && !views[i].v->data)
@@ -95,6 +91,14 @@ static pe_status check_gradients(backward *b, pe_error *err)
         TRY(cuda_check_view(views[i].v, views[i].name, (cuda_extent){ l.batch, l.tokens, l.heads, l.dim }, views[i].how,
                             err));
         written[count++] = cuda_view_region(views[i].name, *views[i].v, views[i].how);
+    }
+    if (g->dadditive.data) {
+        pe_view l = a->mask.additive;
+        if (!l.data)
+            return cuda_fail(err, PE_ERR_NULL, "dadditive is given; the mask has no additive part");
+        TRY(cuda_check_view(&g->dadditive, "dadditive", (cuda_extent){ l.batch, l.tokens, l.heads, l.dim }, CUDA_WRITES,
+                            err));
+        written[count++] = cuda_view_region("dadditive", g->dadditive, CUDA_WRITES);
     }
     if (!a->lse.data)
         return cuda_fail(err, PE_ERR_NULL, "lse is NULL; gradients need what pe_cuda_attention_forward wrote there");
@@ -364,6 +368,31 @@ static pe_status run_keys(backward *b, void *stream, pe_error *err)
                        stream, err);
 }
 
+/* One launch for all, or one after the other for heads and sequences that share numbers. */
+static pe_status run_additive(const backward *b, void *stream, pe_error *err)
+{
+    const pe_view d = b->g.dadditive;
+    const pe_attention *call = &b->c.a;
+    attend_variant v = back_variant(b, DADDITIVE, SIMT_M, SIMT_N, SIMT_N, false);
+    attend_args a = back_args(b, SIMT_N);
+    char defines[ATTEND_DEFINES];
+    kernel k;
+    grid g = { key_tiles(b, SIMT_N) * a.group, 1, 1, SIMT_THREADS, simt_bytes(b), false };
+    int64_t batches = d.batch == 1 ? b->c.sequences : 1, heads = d.heads == 1 ? call->q.heads : 1;
+    if (!d.data || !g.x || !call->q.tokens)
+        return PE_OK;
+    a.dadditive = attend_view_of(d);
+    a.sums = d.tokens == 1;
+    back_defines(&v, b->g.dout.dtype, d.dtype, d.dtype, false, defines);
+    TRY(cuda_kernel(b->c.plan->gpu, &source[DADDITIVE], defines, &k, err));
+    for (int64_t n = 0; n < batches * heads; n++) {
+        a.only_sequence = batches > 1 ? (int32_t)(n / heads) : -1;
+        a.only_head = heads > 1 ? (int32_t)(n % heads) : -1;
+        TRY(cuda_launch(b->c.plan->gpu, &k, g, stream, &a, err));
+    }
+    return PE_OK;
+}
+
 /* to += from */
 static pe_status add_gradient(const backward *b, pe_view to, pe_view from, void *stream, pe_error *err)
 {
@@ -451,6 +480,7 @@ pe_status pe_cuda_attention_backward(const pe_cuda_plan *plan, const pe_attentio
         TRY(run_hopper(&b, stream, err));
     TRY(run_queries(&b, stream, err));
     TRY(run_keys(&b, stream, err));
+    TRY(run_additive(&b, stream, err));
     TRY(rotate_gradients(&b, stream, err));
     if (b.learns)
         TRY(params_back(&b, stream, err));

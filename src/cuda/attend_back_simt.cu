@@ -2,8 +2,8 @@
  *
  * Gradients of attention on the ordinary units, in float32. Weights are computed again from scores and the log-sum-exp.
  * attend_dq has a tile of queries and meets all its keys; attend_dkv has a tile of keys and meets all their queries, of
- * all heads that share them. So every sum has one order. A key that is hidden takes no part, whatever the numbers there
- * are. */
+ * all heads that share them; attend_dadditive the same, of one head. So every sum has one order. A key that is hidden
+ * takes no part, whatever the numbers there are. */
 
 /* ------------------------------------------------ one tile of queries and keys */
 
@@ -381,3 +381,60 @@ extern "C" __global__ void __launch_bounds__(128) attend_dkv(const __grid_consta
         __syncthreads();
     }
 }
+
+#if ADDITIVE
+/* ------------------------------------------------ additive masks */
+
+static void add_number(const attend_view &v, int64_t at, float x, int type)
+{
+    x += load_number(v.data, at, type);
+    if (type == 0)
+        ((float *)v.data)[at] = x;
+    else
+        ((unsigned short *)v.data)[at] = (unsigned short)pack_numbers(x, 0, type);
+}
+
+/* The gradient of a mask, whose type is DQ_TYPE: that of the score after the cap. A block has a tile of keys and one
+ * head of one sequence. Where heads or sequences share numbers, the host launches one after the other. */
+extern "C" __global__ void __launch_bounds__(128) attend_dadditive(const __grid_constant__ attend_args a)
+{
+    extern __shared__ float memory[];
+    back_memory *m = (back_memory *)memory;
+    place p;
+    if (!key_place(a, blockIdx.x / a.group, BN, p))
+        return;
+    p.h += blockIdx.x % a.group;
+    int kt = p.tile, keys = min(p.nk - kt * BN, BN), head = p.h / a.group;
+    if ((a.only_sequence >= 0 && p.sequence != a.only_sequence) || (a.only_head >= 0 && p.h != a.only_head))
+        return;
+    if (keys <= 0)
+        return;
+    int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4;
+    int64_t centre = key_centre(a, p, kt * BN),
+            to = p.batch * a.dadditive.batch + p.h * a.dadditive.head + p.k0 + kt * BN;
+    places_fill(a, p, m->keys_at, kt, threadIdx.x, blockDim.x);
+    load_keys(a, p, m->k, kt, centre);
+    load_rows(m->v, DV, ROW_V, a.v, TYPE, p.key_batch, head, p.k0 + kt * BN, keys, BN);
+    range see = queries_of(a, p, kt * BN, kt * BN + keys);
+    float sum = 0;
+    for (p.i0 = see.low / BM * BM; p.i0 < see.high; p.i0 += BM) {
+        int i[2] = { p.i0 + 16 * warp + g, p.i0 + 16 * warp + g + 8 };
+        __syncthreads();
+        load_queries(a, p, m->q, centre);
+        load_rows(m->dout, DV, ROW_V, a.dout, DOUT_TYPE, p.batch, p.h, p.q0 + p.i0, min(p.nq - p.i0, BM), BM);
+        __syncthreads();
+        back_tile(a, p, m, i, kt, true);
+        __syncthreads();
+        for (int r = 0; a.sums && threadIdx.x < BN && r < BM; r++)
+            sum += m->dscore[r * (BN + 1) + threadIdx.x];
+        for (int n = threadIdx.x; !a.sums && n < BM * BN; n += blockDim.x) {
+            int r = n / BN, c = n % BN;
+            if (m->weight[r * (BN + 1) + c] != -INF && c < keys)
+                add_number(a.dadditive, to + (int64_t)(p.q0 + p.i0 + r) * a.dadditive.token + c,
+                           m->dscore[r * (BN + 1) + c], DQ_TYPE);
+        }
+    }
+    if (a.sums && threadIdx.x < keys)
+        add_number(a.dadditive, to + threadIdx.x, sum, DQ_TYPE);
+}
+#endif

@@ -172,7 +172,7 @@ static pe_status att_backward(att *t, const pe_attention_grad *g)
     assert_ok(att_run(t));
     cover_copy(t->a.out);
     cover_copy(t->a.lse);
-    pe_view *views[] = { &d.dout, &d.dq, &d.dk, &d.dv };
+    pe_view *views[] = { &d.dout, &d.dq, &d.dk, &d.dv, &d.dadditive };
     for (int i = 0; i < COUNT(views); i++)
         views[i]->data = arena_there(views[i]->data);
     d.dparams.data = arena_there(d.dparams.data);
@@ -211,10 +211,10 @@ static pe_view exact_view(pe_view like)
 }
 
 /* What is added to begins as what is there. */
-static pe_view exact_gradient(const pe_attention_grad *g, pe_view v)
+static pe_view exact_gradient(bool added, pe_view v)
 {
     pe_view to = exact_view(v);
-    for (int64_t n = 0; g->accumulate && n < v.batch * v.tokens * v.heads * v.dim; n++)
+    for (int64_t n = 0; added && n < v.batch * v.tokens * v.heads * v.dim; n++)
         ((double *)to.data)[n] = num_load(v.data, v.dtype, n);
     return to;
 }
@@ -237,9 +237,11 @@ static void att_check_back(att *t, const pe_attention_grad *g)
     assert_ok(att_backward(t, g));
     a.out = exact_view(a.out);
     a.lse = exact_view(a.lse);
-    want.dq = exact_gradient(g, g->dq);
-    want.dk = exact_gradient(g, g->dk);
-    want.dv = exact_gradient(g, g->dv);
+    want.dq = exact_gradient(g->accumulate, g->dq);
+    want.dk = exact_gradient(g->accumulate, g->dk);
+    want.dv = exact_gradient(g->accumulate, g->dv);
+    if (g->dadditive.data)
+        want.dadditive = exact_gradient(true, g->dadditive);
     want.dparams = (pe_params){ take(g->dparams.count + 1, 8), PE_F64, g->dparams.count };
     want.dsinks = (pe_params){ take(g->dsinks.count + 1, 8), PE_F64, g->dsinks.count };
     memset(want.dparams.data, 0, (size_t)g->dparams.count * 8);
@@ -258,6 +260,8 @@ static void att_check_back(att *t, const pe_attention_grad *g)
     if (g->dparams.data) /* that of fire's c is the difference of two sums, of measures and of shares, as large as it */
         compare_gradient(t, "dparams", want.dparams.data, block_view(g->dparams),
                          strstr(t->spec, "fire") ? 3 * most : most);
+    if (g->dadditive.data)
+        compare_gradient(t, "dadditive", want.dadditive.data, att_after(g->dadditive), most);
     if (g->dsinks.data)
         compare_gradient(t, "dsinks", want.dsinks.data, block_view(g->dsinks), most);
     give_back_to(mark);
@@ -367,6 +371,25 @@ TEST(what_is_hidden_has_no_gradient_and_spoils_none)
         pe_attention_grad g = att_gradients(&t, t.a.q.dtype, true);
         pe_view spoilt = n % 3 ? n % 3 == 1 ? t.a.v : t.a.k : t.a.v;
         num_store(spoilt.data, spoilt.dtype, 77 * 128 + 3, n % 3 ? (double)NAN : (double)INFINITY);
+        att_check_back(&t, &g);
+    }
+}
+
+TEST(gradients_of_masks_with_every_axis_of_one_are_the_definitions)
+{
+    static const int64_t lengths[] = { 70, 40 };
+    static const char *const specs[] = { "alibi", "rope", "xpos" };
+    for (int n = 0; n < 8; n++) {
+        int64_t B = n & 1 ? 2 : 1, T = n & 2 ? 70 : 1, H = n & 4 ? 4 : 1;
+        pe_dtype type = n % 3 && !emulated ? PE_BF16 : PE_F32;
+        att t = att_usual(specs[n % 3], type, 2, 70, 100);
+        t.a.mask.additive = mask_view(&t, type, B, T, H);
+        t.a.mask.causal = n % 2;
+        t.a.soft_cap = n == 6 ? 2 : 0;
+        if (n == 3 || n == 4)
+            t.a.q_lengths = t.a.k_lengths = (pe_lengths){ .length = att_numbers(2, lengths), .padded_left = true };
+        pe_attention_grad g = att_gradients(&t, type, false);
+        g.dadditive = att_view(&t, n % 2 ? type : PE_F32, B, T, H, 100, 0.1);
         att_check_back(&t, &g);
     }
 }
