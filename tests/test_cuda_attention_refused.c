@@ -175,6 +175,36 @@ TEST(what_overlaps_is_refused)
     pe_cuda_free(gpu);
 }
 
+/* A call of gradients that is right but for `change`. */
+#define BACK_REFUSED(spec, change, status, words)                                                                      \
+    do {                                                                                                               \
+        made m = fresh(spec, PE_F16);                                                                                  \
+        pe_attention_grad g = PE_MAKE(pe_attention_grad, .dout = m.a.out);                                             \
+        size_t bytes;                                                                                                  \
+        change;                                                                                                        \
+        assert_refused(pe_cuda_attention_backward_work(m.plan, &m.a, &g, &bytes, &err), status, words);                \
+        pe_cuda_plan_free(m.plan);                                                                                     \
+    } while (0)
+
+TEST(gradients_that_are_wrong_or_not_there_yet_are_refused)
+{
+    gpu = device();
+    BACK_REFUSED("none", m.a.lse.data = NULL, PE_ERR_NULL, "lse is NULL; gradients need");
+    BACK_REFUSED("none", g.dadditive = pe_view_of(memory[7], PE_F32, 1, 1, 1, T), PE_ERR_NULL,
+                 "dadditive is given; the mask has no additive part");
+    BACK_REFUSED("none",
+                 (m.a.mask.additive = pe_view_of(memory[7], PE_F32, 1, 1, 1, T),
+                  g.dadditive = pe_view_of(memory[6], PE_F32, 1, T, 1, T)),
+                 PE_ERR_SHAPE, "dadditive: tokens is 300; needs 1");
+    BACK_REFUSED("none",
+                 (m.a.mask.additive = pe_view_of(memory[7], PE_F32, 1, 1, 1, T), g.dadditive = m.a.mask.additive),
+                 PE_ERR_ALIAS, "mask.additive and dadditive overlap");
+    BACK_REFUSED("none", (g.dk = m.a.k, g.dv = m.a.v, g.dk.data = memory[6], g.dv.data = memory[7], g.dv.dtype = PE_F32),
+                 PE_ERR_UNSUITED, "dk and dv of different types");
+    BACK_REFUSED("none", (g.dsinks = (pe_params){ memory[7], PE_F32, H }), PE_ERR_SHAPE, "needs sinks");
+    pe_cuda_free(gpu);
+}
+
 /* Past them tables have no entries. */
 TEST(distances_outside_the_plan_are_refused_where_the_host_can_tell)
 {
