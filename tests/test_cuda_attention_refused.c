@@ -256,7 +256,7 @@ static size_t padded(size_t bytes)
 
 TEST(work_memory_has_rotated_vectors_tables_and_flags)
 {
-    const size_t q = padded(B * T * H * D * 2), k = padded(B * T * G * D * 2), flags = padded((1 + 3 * B * H) * 4),
+    const size_t q = padded(B * T * H * D * 2), k = padded(B * T * G * D * 2), flags = padded((1 + 2 * B * H) * 4),
                  more = 248;
     gpu = device();
     assert_int_equal(work_of("none", PE_F32, NULL), 0);
@@ -306,7 +306,7 @@ TEST(hopper_has_16_bits_in_aligned_views_and_the_rest_has_one_kernel)
 {
     gpu = device();
     made m = fresh("none", PE_F16);
-    assert_int_equal(launches(&m, 2 * 3 * B * H, "#define TILE 128"), 2);
+    assert_int_equal(launches(&m, 3 * 2 * B * H, "#define TILE 192"), 2);
     assert_int_equal(gpu_side->swizzle, 3);
     m = fresh("none", PE_F32);
     assert_int_equal(launches(&m, 5 * B * H, "#define TILE 64"), 1);

@@ -438,7 +438,7 @@ static pe_status forward_run(forward *f, void *stream, pe_error *err)
     TRY(cuda_launch(gpu, &rest.k, rest.g, stream, &args, err));
     if (f->c.rotates_out)
         TRY(pe_cuda_rotate(f->c.plan, PE_OUTPUT, f->c.a.out, f->c.a.out, f->c.a.q_at, NULL, stream, err));
-    return cuda_pass(err);
+    return pe_pass(err);
 }
 
 static pe_status forward_open(forward *f, const pe_cuda_plan *plan, const pe_attention *a, const pe_run *run,
@@ -458,10 +458,10 @@ pe_status pe_cuda_attention_work(const pe_cuda_plan *plan, const pe_attention *a
     forward f;
     size_t counted;
     if (!bytes)
-        return cuda_fail(err, PE_ERR_NULL, "bytes is NULL; needs a number to write to");
+        return pe_fail(err, PE_ERR_NULL, "bytes is NULL; needs a number to write to");
     TRY(forward_open(&f, plan, a, NULL, &counted, err));
     *bytes = attend_memory_bytes(counted);
-    return cuda_pass(err);
+    return pe_pass(err);
 }
 
 pe_status pe_cuda_attention_forward(const pe_cuda_plan *plan, const pe_attention *a, const pe_run *run, void *stream,
@@ -499,7 +499,9 @@ bool attend_recipes(int index, int capability, kernel_recipe *out)
                                                                       : SIMT_M,
                          .near = hopper,
                          .bias = { n / 2 % 2 ? BIAS_ON : 0 } };
-    *out = (kernel_recipe){ .source = hopper ? &hopper_source : &simt_source, .registers = hopper ? 168 : 255 };
+    *out = (kernel_recipe){ .source = hopper ? &hopper_source : &simt_source,
+                            .registers = hopper ? 168 : 255,
+                            .spilled = v.bm == 192 ? 48 : 0 }; /* by the copying warp */
     attend_defines(&v, out->defines);
     return true;
 }

@@ -26,7 +26,7 @@ pe_status attend_open(attend_call *c, const pe_cuda_plan *plan, const pe_attenti
 /* out and lse; written: they overlap nothing that is read. */
 pe_status attend_outputs(attend_call *c, bool written, pe_error *err);
 /* Nothing that is written, of `more`, overlaps what is read or the work memory. */
-pe_status attend_apart(const attend_call *c, const cuda_region *more, int count, pe_error *err);
+pe_status attend_apart(const attend_call *c, const region *more, int count, pe_error *err);
 /* Positions rise by 1 from token to token. */
 bool attend_even(pe_positions p);
 

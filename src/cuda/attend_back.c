@@ -58,14 +58,14 @@ static pe_status check_lacks(const backward *b, pe_error *err)
     };
     for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++)
         if (lacks[i].is)
-            return cuda_fail(err, PE_ERR_UNSUITED,
-                             "the call has %s, which gradients on a GPU do not have yet; use pe_attention_backward",
-                             lacks[i].what);
+            return pe_fail(err, PE_ERR_UNSUITED,
+                           "the call has %s, which gradients on a GPU do not have yet; use pe_attention_backward",
+                           lacks[i].what);
     for (int n = 0; g->dparams.data && n < bias_pieces(b->c.plan); n++)
         if (b->in.piece[n].learned && b->in.piece[n].stage == PE_BEFORE_SCALE)
-            return cuda_fail(err, PE_ERR_UNSUITED,
-                             "%.120s has a bias whose gradient is not there yet on a GPU; use pe_attention_backward",
-                             pe_encoding_spec(b->c.plan->e));
+            return pe_fail(err, PE_ERR_UNSUITED,
+                           "%.120s has a bias whose gradient is not there yet on a GPU; use pe_attention_backward",
+                           pe_encoding_spec(b->c.plan->e));
     return PE_OK;
 }
 
@@ -77,37 +77,35 @@ static pe_status check_gradients(backward *b, pe_error *err)
         pe_view *v;
         const char *name;
         pe_view like;
-        cuda_use how;
-    } views[] = { { &g->dout, "dout", a->out, CUDA_READS },
-                  { &g->dq, "dq", a->q, CUDA_WRITES },
-                  { &g->dk, "dk", a->k, CUDA_WRITES },
-                  { &g->dv, "dv", a->v, CUDA_WRITES } };
-    cuda_region written[7];
+        use how;
+    } views[] = { { &g->dout, "dout", a->out, READS },
+                  { &g->dq, "dq", a->q, WRITES },
+                  { &g->dk, "dk", a->k, WRITES },
+                  { &g->dv, "dv", a->v, WRITES } };
+    region written[7];
     int count = 0;
     for (int i = 0; i < 4; i++) {
         if (i && !views[i].v->data)
             continue;
         pe_view l = views[i].like;
-        TRY(cuda_check_view(views[i].v, views[i].name, (cuda_extent){ l.batch, l.tokens, l.heads, l.dim }, views[i].how,
-                            err));
-        written[count++] = cuda_view_region(views[i].name, *views[i].v, views[i].how);
+        TRY(check_vector(views[i].v, views[i].name, (extent){ l.batch, l.tokens, l.heads, l.dim }, views[i].how, err));
+        written[count++] = view_region(views[i].name, *views[i].v, views[i].how);
     }
     if (g->dadditive.data) {
         pe_view l = a->mask.additive;
         if (!l.data)
-            return cuda_fail(err, PE_ERR_NULL, "dadditive is given; the mask has no additive part");
-        TRY(cuda_check_view(&g->dadditive, "dadditive", (cuda_extent){ l.batch, l.tokens, l.heads, l.dim }, CUDA_WRITES,
-                            err));
-        written[count++] = cuda_view_region("dadditive", g->dadditive, CUDA_WRITES);
+            return pe_fail(err, PE_ERR_NULL, "dadditive is given; the mask has no additive part");
+        TRY(check_vector(&g->dadditive, "dadditive", (extent){ l.batch, l.tokens, l.heads, l.dim }, WRITES, err));
+        written[count++] = view_region("dadditive", g->dadditive, WRITES);
     }
     if (!a->lse.data)
-        return cuda_fail(err, PE_ERR_NULL, "lse is NULL; gradients need what pe_cuda_attention_forward wrote there");
+        return pe_fail(err, PE_ERR_NULL, "lse is NULL; gradients need what pe_cuda_attention_forward wrote there");
     if (g->dsinks.data && (!a->sinks.data || g->dsinks.count != a->q.heads))
-        return cuda_fail(err, PE_ERR_SHAPE, "dsinks: count is %" PRId64 "; needs sinks, and one per head, %" PRId64,
-                         g->dsinks.count, a->q.heads);
+        return pe_fail(err, PE_ERR_SHAPE, "dsinks: count is %" PRId64 "; needs sinks, and one per head, %" PRId64,
+                       g->dsinks.count, a->q.heads);
     written[count++] =
-        cuda_array_region("dparams", g->dparams.data, g->dparams.count, pe_dtype_size(g->dparams.dtype), CUDA_WRITES);
-    written[count++] = cuda_array_region("dsinks", g->dsinks.data, g->dsinks.count, sizeof(float), CUDA_WRITES);
+        array_region("dparams", g->dparams.data, g->dparams.count, pe_dtype_size(g->dparams.dtype), WRITES);
+    written[count++] = array_region("dsinks", g->dsinks.data, g->dsinks.count, sizeof(float), WRITES);
     return attend_apart(&b->c, written, count, err);
 }
 
@@ -191,7 +189,7 @@ static pe_status backward_open(backward *b, const pe_cuda_plan *plan, const pe_a
     *b = (backward){ .rows = 0 };
     TRY(attend_open(&b->c, plan, a, run, err));
     TRY(attend_outputs(&b->c, false, err));
-    TRY(cuda_check_struct(&b->g, sizeof b->g, g, "the struct of gradients", err));
+    TRY(check_struct(&b->g, sizeof b->g, g, "the struct of gradients", err));
     TRY(check_gradients(b, err));
     backward_lay(b, &m);
     TRY(check_lacks(b, err));
@@ -455,10 +453,10 @@ pe_status pe_cuda_attention_backward_work(const pe_cuda_plan *plan, const pe_att
     backward b;
     size_t counted;
     if (!bytes)
-        return cuda_fail(err, PE_ERR_NULL, "bytes is NULL; needs a number to write to");
+        return pe_fail(err, PE_ERR_NULL, "bytes is NULL; needs a number to write to");
     TRY(backward_open(&b, plan, a, g, NULL, &counted, err));
     *bytes = attend_memory_bytes(counted);
-    return cuda_pass(err);
+    return pe_pass(err);
 }
 
 pe_status pe_cuda_attention_backward(const pe_cuda_plan *plan, const pe_attention *a, const pe_attention_grad *g,
@@ -484,7 +482,7 @@ pe_status pe_cuda_attention_backward(const pe_cuda_plan *plan, const pe_attentio
     TRY(rotate_gradients(&b, stream, err));
     if (b.learns)
         TRY(params_back(&b, stream, err));
-    return cuda_pass(err);
+    return pe_pass(err);
 }
 
 /* ------------------------------------------------ what is built into the library */
@@ -509,7 +507,7 @@ bool attend_back_recipes(int index, int capability, kernel_recipe *out)
     v.near = which == HOPPER;
     v.bias[0] = all[index % each].bias;
     *out = (kernel_recipe){
-        .source = &source[which], .registers = 168, .shared = 2048, .spilled = which == HOPPER ? 48 : 0
+        .source = &source[which], .registers = 168, .shared = 2048, .spilled = which == HOPPER ? 96 : 0
     };
     back_defines(&v, type, type, type, which == ROWS, out->defines);
     return true;

@@ -93,8 +93,8 @@ static pe_status piece_size(piece *p, const pe_cuda_plan *plan, pe_error *err)
     const pe_lowered_bias *knots = f->knots && p->parts ? p->part[0] : NULL;
     f->count = f->high - f->low + 1;
     if (f->count > DISTANCES_MAX)
-        return cuda_fail(err, PE_ERR_RANGE, "a bias table of %" PRId64 " distances; a GPU's plan holds 2^31 at most",
-                         f->count);
+        return pe_fail(err, PE_ERR_RANGE, "a bias table of %" PRId64 " distances; a GPU's plan holds 2^31 at most",
+                       f->count);
     f->zero = PAD + f->high;
     f->row = (f->count + 2 * PAD + 3) / 4 * 4;
     f->learned = p->parts > 0;
@@ -123,9 +123,9 @@ static pe_status piece_defines(piece *p, pe_error *err)
 {
     for (int n = 0; n < p->parts; n++)
         if (!(p->program[n] = defines_new(&p->part[n], 1)))
-            return cuda_fail(err, PE_ERR_NOMEM, "no memory for the text of a bias");
+            return pe_fail(err, PE_ERR_NOMEM, "no memory for the text of a bias");
     if (p->parts && !(p->defines = defines_new(p->part, p->parts)))
-        return cuda_fail(err, PE_ERR_NOMEM, "no memory for the text of a bias");
+        return pe_fail(err, PE_ERR_NOMEM, "no memory for the text of a bias");
     return PE_OK;
 }
 
@@ -230,7 +230,7 @@ static pe_status piece_upload(piece *p, const pe_cuda_plan *plan, int64_t heads,
     size_t entries = (size_t)heads * (size_t)p->form.row, bytes = 2 * entries * sizeof(float);
     float *table = malloc(bytes);
     if (!table)
-        return cuda_fail(err, PE_ERR_NOMEM, "no memory for a bias table of %zu bytes", bytes);
+        return pe_fail(err, PE_ERR_NOMEM, "no memory for a bias table of %zu bytes", bytes);
     host_table(p, heads, p->parts ? 1 : unit_of(plan, &p->form), table);
     memcpy(table + entries, table + 1, (entries - 1) * sizeof *table); /* a row's last entry is no distance */
     table[2 * entries - 1] = table[entries - 1];
@@ -248,7 +248,7 @@ pe_status bias_data_new(pe_cuda_plan *plan, pe_error *err)
         return PE_OK;
     struct bias_data *data = plan->bias = calloc(1, sizeof *data);
     if (!data)
-        return cuda_fail(err, PE_ERR_NOMEM, "no memory for the biases of a plan");
+        return pe_fail(err, PE_ERR_NOMEM, "no memory for the biases of a plan");
     data->heads = form->shape.heads;
     for (int n = 0; n < form->biases; n++)
         piece_add(data, form->bias[n]);
@@ -366,13 +366,12 @@ static pe_status check_block(const pe_cuda_plan *plan, pe_params w, const char *
 {
     int64_t count = pe_encoding_param_count(plan->e);
     if (!w.data)
-        return cuda_fail(err, PE_ERR_NULL, "%s: data is NULL; the bias has parameters", name);
+        return pe_fail(err, PE_ERR_NULL, "%s: data is NULL; the bias has parameters", name);
     if (w.dtype != PE_F32 && w.dtype != PE_F64)
-        return cuda_fail(err, PE_ERR_DTYPE, "%s: dtype is %d; the GPU takes PE_F32 (0) or PE_F64 (%d)", name,
-                         (int)w.dtype, (int)PE_F64);
+        return pe_fail(err, PE_ERR_DTYPE, "%s: dtype is %d; the GPU takes PE_F32 (0) or PE_F64 (%d)", name,
+                       (int)w.dtype, (int)PE_F64);
     if (w.count != count)
-        return cuda_fail(err, PE_ERR_SHAPE, "%s: count is %" PRId64 "; the encoding has %" PRId64, name, w.count,
-                         count);
+        return pe_fail(err, PE_ERR_SHAPE, "%s: count is %" PRId64 "; the encoding has %" PRId64, name, w.count, count);
     *out = (bias_block){ (uint64_t)(uintptr_t)w.data, w.dtype == PE_F64 };
     return PE_OK;
 }
@@ -380,8 +379,8 @@ static pe_status check_block(const pe_cuda_plan *plan, pe_params w, const char *
 pe_status bias_check_able(const pe_cuda_plan *plan, pe_error *err)
 {
     if (plan->bias && plan->bias->unsuited)
-        return cuda_fail(err, PE_ERR_UNSUITED, "%.100s: a bias has no functions for the GPU (core/row.h: ON_DEVICE)",
-                         pe_encoding_spec(plan->e));
+        return pe_fail(err, PE_ERR_UNSUITED, "%.100s: a bias has no functions for the GPU (core/row.h: ON_DEVICE)",
+                       pe_encoding_spec(plan->e));
     return PE_OK;
 }
 

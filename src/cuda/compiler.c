@@ -43,17 +43,17 @@ static pe_status open_one(cuda_compiler *c, const char *path, pe_error *err)
     int major = 0, minor = 0;
     void *library = library_open(path, functions, c, &lacks, why, sizeof why);
     if (lacks)
-        return cuda_fail(err, PE_ERR_DEVICE, "%.150s has no %s; needs CUDA's nvrtc 12 or newer", path, lacks);
+        return pe_fail(err, PE_ERR_DEVICE, "%.150s has no %s; needs CUDA's nvrtc 12 or newer", path, lacks);
     if (!library)
-        return cuda_fail(err, PE_ERR_DEVICE, "%s", why);
+        return pe_fail(err, PE_ERR_DEVICE, "%s", why);
     int code = c->get_version(&major, &minor);
     if (code) {
         library_close(library);
-        return cuda_fail(err, PE_ERR_DEVICE, "%.150s: nvrtcVersion failed (%d)", path, code);
+        return pe_fail(err, PE_ERR_DEVICE, "%.150s: nvrtcVersion failed (%d)", path, code);
     }
     c->library = library;
     c->version = 1000 * major + 10 * minor;
-    return cuda_pass(err);
+    return pe_pass(err);
 }
 
 pe_status compiler_open(cuda_compiler *c, const char *path, pe_error *err)
@@ -65,7 +65,7 @@ pe_status compiler_open(cuda_compiler *c, const char *path, pe_error *err)
     for (int i = 0; usual[i]; i++)
         if (!open_one(c, usual[i], err))
             return PE_OK;
-    return cuda_fail(err, PE_ERR_DEVICE, "libnvrtc is not there");
+    return pe_fail(err, PE_ERR_DEVICE, "libnvrtc is not there");
 }
 
 void compiler_close(cuda_compiler *c)
@@ -104,8 +104,8 @@ static pe_status compile_failed(const cuda_compiler *c, int code, const char *en
 {
     const char *line = "";
     int length = log ? error_line(log, &line) : 0;
-    return cuda_fail(err, PE_ERR_DEVICE, "kernel %.40s: nvrtc %d.%d: %.40s: %.*s", entry, c->version / 1000,
-                     c->version % 1000 / 10, c->error_text(code), length < 180 ? length : 180, line);
+    return pe_fail(err, PE_ERR_DEVICE, "kernel %.40s: nvrtc %d.%d: %.40s: %.*s", entry, c->version / 1000,
+                   c->version % 1000 / 10, c->error_text(code), length < 180 ? length : 180, line);
 }
 
 static pe_status take_cubin(const cuda_compiler *c, void *program, const char *entry, blob *cubin, pe_error *err)
@@ -113,18 +113,18 @@ static pe_status take_cubin(const cuda_compiler *c, void *program, const char *e
     size_t bytes = 0;
     int code = c->cubin_size(program, &bytes);
     if (code || !bytes)
-        return cuda_fail(err, PE_ERR_DEVICE, "kernel %.40s: nvrtc made no code (%d); needs CUDA's nvrtc 12 or newer",
-                         entry, code);
+        return pe_fail(err, PE_ERR_DEVICE, "kernel %.40s: nvrtc made no code (%d); needs CUDA's nvrtc 12 or newer",
+                       entry, code);
     cubin->data = malloc(bytes);
     if (!cubin->data)
-        return cuda_fail(err, PE_ERR_NOMEM, "kernel %.40s: no memory for %zu bytes of code", entry, bytes);
+        return pe_fail(err, PE_ERR_NOMEM, "kernel %.40s: no memory for %zu bytes of code", entry, bytes);
     cubin->bytes = bytes;
     code = c->cubin(program, (char *)cubin->data);
     if (!code)
-        return cuda_pass(err);
+        return pe_pass(err);
     free(cubin->data);
     *cubin = (blob){ 0 };
-    return cuda_fail(err, PE_ERR_DEVICE, "kernel %.40s: nvrtcGetCUBIN: %.100s", entry, c->error_text(code));
+    return pe_fail(err, PE_ERR_DEVICE, "kernel %.40s: nvrtcGetCUBIN: %.100s", entry, c->error_text(code));
 }
 
 pe_status compiler_build(const cuda_compiler *c, const kernel_program *p, const char *entry, int capability,
@@ -142,7 +142,7 @@ pe_status compiler_build(const cuda_compiler *c, const kernel_program *p, const 
     options[p->options_count] = target;
     int code = c->program_new(&program, p->text, entry, p->headers_count, p->headers, p->header_names);
     if (code)
-        return cuda_fail(err, PE_ERR_DEVICE, "kernel %.40s: nvrtcCreateProgram: %.100s", entry, c->error_text(code));
+        return pe_fail(err, PE_ERR_DEVICE, "kernel %.40s: nvrtcCreateProgram: %.100s", entry, c->error_text(code));
     code = c->compile(program, p->options_count + 1, options);
     char *said = log_of(c, program);
     pe_status s = code ? compile_failed(c, code, entry, said, err) : take_cubin(c, program, entry, cubin, err);

@@ -12,9 +12,6 @@
 #include "base/error.h"
 #include "posenc_cuda.h"
 
-#define cuda_fail pe_fail
-#define cuda_pass pe_pass
-
 typedef uint64_t device_pointer; /* CUdeviceptr */
 
 /* ------------------------------------------------ text.c: kernel sources as text (made by cmake/cuda.cmake) */

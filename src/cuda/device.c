@@ -14,16 +14,16 @@ static pe_status read_options(pe_cuda_options *out, const pe_cuda_options *given
 {
     *out = (pe_cuda_options){ 0 };
     if (!given)
-        return cuda_pass(err);
+        return pe_pass(err);
     if (given->size < sizeof given->size || given->size > 1 << 16)
-        return cuda_fail(err, PE_ERR_SHAPE, "options: size is %zu; make them with PE_MAKE(pe_cuda_options, ...)",
-                         given->size);
+        return pe_fail(err, PE_ERR_SHAPE, "options: size is %zu; make them with PE_MAKE(pe_cuda_options, ...)",
+                       given->size);
     memcpy(out, given, given->size < sizeof *out ? given->size : sizeof *out);
     for (size_t i = sizeof *out; i < given->size; i++)
         if (((const char *)given)[i])
-            return cuda_fail(err, PE_ERR_SHAPE,
-                             "options: a field that this library does not know is set; needs a newer one");
-    return cuda_pass(err);
+            return pe_fail(err, PE_ERR_SHAPE,
+                           "options: a field that this library does not know is set; needs a newer one");
+    return pe_pass(err);
 }
 
 static pe_status open_device(pe_cuda *gpu, const pe_cuda_options *o, pe_error *err)
@@ -35,7 +35,7 @@ static pe_status open_device(pe_cuda *gpu, const pe_cuda_options *o, pe_error *e
         return s;
     int code = gpu->driver.context_retain(&gpu->context, gpu->device);
     if (!code)
-        return cuda_pass(err);
+        return pe_pass(err);
     gpu->context = NULL;
     return driver_fail(&gpu->driver, code, err, "cuDevicePrimaryCtxRetain of device %d", o->device);
 }
@@ -44,14 +44,14 @@ pe_status pe_cuda_new(pe_cuda **out, const pe_cuda_options *options, pe_error *e
 {
     pe_cuda_options o;
     if (!out)
-        return cuda_fail(err, PE_ERR_NULL, "out is NULL; needs a pointer to write to");
+        return pe_fail(err, PE_ERR_NULL, "out is NULL; needs a pointer to write to");
     *out = NULL;
     pe_status s = read_options(&o, options, err);
     if (s)
         return s;
     pe_cuda *gpu = calloc(1, sizeof *gpu);
     if (!gpu)
-        return cuda_fail(err, PE_ERR_NOMEM, "no memory for a device");
+        return pe_fail(err, PE_ERR_NOMEM, "no memory for a device");
     gpu->bundle = bundle_built_in();
     s = open_device(gpu, &o, err);
     if (!s)
@@ -61,7 +61,7 @@ pe_status pe_cuda_new(pe_cuda **out, const pe_cuda_options *options, pe_error *e
         return s;
     }
     *out = gpu;
-    return cuda_pass(err);
+    return pe_pass(err);
 }
 
 void pe_cuda_free(pe_cuda *gpu)

@@ -15,17 +15,4 @@ static inline pe_status check_vector(pe_view *v, const char *name, extent size, 
     return check_typed(v, name, size, &types_vector, how, err);
 }
 
-#define cuda_check_view check_vector
-#define cuda_check_positions check_positions_outside
-#define cuda_check_struct check_struct
-#define cuda_use use
-#define cuda_extent extent
-#define cuda_region region
-#define CUDA_READS READS
-#define CUDA_WRITES WRITES
-#define cuda_view_region view_region
-#define cuda_positions_region positions_region
-#define cuda_array_region array_region
-#define cuda_check_memory check_memory
-
 #endif

@@ -120,7 +120,7 @@ pe_status driver_fail(const cuda_driver *d, int code, pe_error *err, const char 
         name = "an error unknown to this driver";
     if (d->error_text(code, &text) || !text)
         text = "no text";
-    return cuda_fail(err, PE_ERR_DEVICE, "%s: %.50s (%d, %.60s)%s", what, name, code, text, advice_of(code));
+    return pe_fail(err, PE_ERR_DEVICE, "%s: %.50s (%d, %.60s)%s", what, name, code, text, advice_of(code));
 }
 
 /* ---------------------------------------------------------------- the driver and its devices */
@@ -133,10 +133,10 @@ pe_status driver_open(cuda_driver *d, int *version, const char *path, pe_error *
     *d = (cuda_driver){ 0 };
     void *library = library_open(name, functions, d, &lacks, why, sizeof why);
     if (lacks)
-        return cuda_fail(err, PE_ERR_DEVICE, "%.150s has no %s; needs NVIDIA's driver 525 or newer", name, lacks);
+        return pe_fail(err, PE_ERR_DEVICE, "%.150s has no %s; needs NVIDIA's driver 525 or newer", name, lacks);
     if (!library)
-        return cuda_fail(err, PE_ERR_DEVICE,
-                         "no NVIDIA driver: %s; install the driver, or start the container with its GPUs", why);
+        return pe_fail(err, PE_ERR_DEVICE,
+                       "no NVIDIA driver: %s; install the driver, or start the container with its GPUs", why);
     d->library = library;
     int code = d->init(0);
     pe_status s = code ? driver_fail(d, code, err, "cuInit") : PE_OK;
@@ -144,7 +144,7 @@ pe_status driver_open(cuda_driver *d, int *version, const char *path, pe_error *
         s = driver_fail(d, code, err, "cuDriverGetVersion");
     if (s)
         driver_close(d);
-    return s ? s : cuda_pass(err);
+    return s ? s : pe_pass(err);
 }
 
 void driver_close(cuda_driver *d)
@@ -159,10 +159,10 @@ static pe_status device_number(const cuda_driver *d, int number, int *device, pe
     if (code || !count)
         return driver_fail(d, code ? code : NO_DEVICE, err, "cuDeviceGetCount");
     if (number < 0 || number >= count)
-        return cuda_fail(err, PE_ERR_RANGE, "device is %d; needs 0 to %d, one of the devices of this process", number,
-                         count - 1);
+        return pe_fail(err, PE_ERR_RANGE, "device is %d; needs 0 to %d, one of the devices of this process", number,
+                       count - 1);
     code = d->device_get(device, number);
-    return code ? driver_fail(d, code, err, "cuDeviceGet of device %d", number) : cuda_pass(err);
+    return code ? driver_fail(d, code, err, "cuDeviceGet of device %d", number) : pe_pass(err);
 }
 
 pe_status driver_device(const cuda_driver *d, int number, int *device, device_facts *facts, pe_error *err)
@@ -188,7 +188,7 @@ pe_status driver_device(const cuda_driver *d, int number, int *device, device_fa
         return driver_fail(d, code, err, "facts of device %d", number);
     facts->name[sizeof facts->name - 1] = 0;
     facts->capability = 10 * major + minor;
-    return cuda_pass(err);
+    return pe_pass(err);
 }
 
 int cuda_capability(const pe_cuda *gpu)
@@ -222,7 +222,7 @@ pe_status cuda_upload(pe_cuda *gpu, device_pointer *out, const void *host, size_
     const cuda_driver *d = &gpu->driver;
     *out = 0;
     if (!bytes)
-        return cuda_pass(err);
+        return pe_pass(err);
     TRY(driver_enter(gpu, err));
     int code = d->memory_new(out, bytes);
     pe_status s = PE_OK;
@@ -237,7 +237,7 @@ pe_status cuda_upload(pe_cuda *gpu, device_pointer *out, const void *host, size_
         *out = 0;
     }
     driver_leave(gpu);
-    return s ? s : cuda_pass(err);
+    return s ? s : pe_pass(err);
 }
 
 void cuda_release(pe_cuda *gpu, device_pointer p)
@@ -251,11 +251,11 @@ void cuda_release(pe_cuda *gpu, device_pointer p)
 pe_status cuda_clear(pe_cuda *gpu, device_pointer p, size_t bytes, void *stream, pe_error *err)
 {
     if (!bytes)
-        return cuda_pass(err);
+        return pe_pass(err);
     TRY(driver_enter(gpu, err));
     int code = gpu->driver.memory_set(p, 0, bytes, stream);
     driver_leave(gpu);
-    return code ? driver_fail(&gpu->driver, code, err, "cuMemsetD8Async of %zu bytes", bytes) : cuda_pass(err);
+    return code ? driver_fail(&gpu->driver, code, err, "cuMemsetD8Async of %zu bytes", bytes) : pe_pass(err);
 }
 
 bool cuda_tensor_map(const pe_cuda *gpu, void *map, bool bf16, int rank, device_pointer data, const uint64_t *size,
@@ -308,7 +308,7 @@ pe_status driver_load(const pe_cuda *gpu, const void *image, const char *entry, 
     int code = gpu->driver.module_load(module, image);
     driver_leave(gpu);
     if (!code)
-        return cuda_pass(err);
+        return pe_pass(err);
     *module = NULL;
     *refused = image_refused(code);
     return driver_fail(&gpu->driver, code, err, "kernel %.40s: cuModuleLoadData", entry);
@@ -325,7 +325,7 @@ pe_status driver_function(const pe_cuda *gpu, void *module, const char *entry, k
         code = function_facts(gpu, out);
     }
     driver_leave(gpu);
-    return code ? driver_fail(&gpu->driver, code, err, "kernel %.40s: %s", entry, step) : cuda_pass(err);
+    return code ? driver_fail(&gpu->driver, code, err, "kernel %.40s: %s", entry, step) : pe_pass(err);
 }
 
 void driver_unload(const pe_cuda *gpu, void *module)
@@ -340,16 +340,16 @@ void driver_unload(const pe_cuda *gpu, void *module)
 static pe_status check_grid(const pe_cuda *gpu, const kernel *k, grid g, pe_error *err)
 {
     if (g.x < 0 || g.x > INT32_MAX || g.y < 0 || g.y > UINT16_MAX || g.z < 0 || g.z > UINT16_MAX)
-        return cuda_fail(err, PE_ERR_SHAPE,
-                         "a launch has %" PRId64 " x %" PRId64 " x %" PRId64
-                         " blocks; the device takes 2147483647 x 65535 x 65535: split the call",
-                         g.x, g.y, g.z);
+        return pe_fail(err, PE_ERR_SHAPE,
+                       "a launch has %" PRId64 " x %" PRId64 " x %" PRId64
+                       " blocks; the device takes 2147483647 x 65535 x 65535: split the call",
+                       g.x, g.y, g.z);
     if (g.threads < 1 || g.threads > gpu->facts.threads)
-        return cuda_fail(err, PE_ERR_DEVICE, "a launch has %d threads per block; the device takes 1 to %d", g.threads,
-                         gpu->facts.threads);
+        return pe_fail(err, PE_ERR_DEVICE, "a launch has %d threads per block; the device takes 1 to %d", g.threads,
+                       gpu->facts.threads);
     if (g.shared > (size_t)gpu->facts.shared || (int)g.shared > gpu->facts.shared - k->shared)
-        return cuda_fail(err, PE_ERR_DEVICE, "a launch needs %zu bytes of shared memory per block; the device has %d",
-                         g.shared + (size_t)k->shared, gpu->facts.shared);
+        return pe_fail(err, PE_ERR_DEVICE, "a launch needs %zu bytes of shared memory per block; the device has %d",
+                       g.shared + (size_t)k->shared, gpu->facts.shared);
     return PE_OK;
 }
 
@@ -357,7 +357,7 @@ pe_status cuda_launch(pe_cuda *gpu, const kernel *k, grid g, void *stream, const
 {
     TRY(check_grid(gpu, k, g, err));
     if (!g.x || !g.y || !g.z) /* nothing to do, which CUDA takes for an error */
-        return cuda_pass(err);
+        return pe_pass(err);
     void *arg;
     memcpy(&arg, &args, sizeof arg); /* the driver does not write there */
     TRY(driver_enter(gpu, err));
@@ -367,5 +367,5 @@ pe_status cuda_launch(pe_cuda *gpu, const kernel *k, grid g, void *stream, const
                           : gpu->driver.launch(k->function, x, y, z, threads, 1, 1, shared, stream, &arg, NULL);
     driver_leave(gpu);
     return code ? driver_fail(&gpu->driver, code, err, g.together ? "cuLaunchCooperativeKernel" : "cuLaunchKernel")
-                : cuda_pass(err);
+                : pe_pass(err);
 }

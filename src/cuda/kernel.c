@@ -37,14 +37,14 @@ pe_status kernel_table_new(struct kernel_table **out, const char *cache, const c
     if (!t || (compiler && !t->compiler_path)) {
         free(t);
         *out = NULL;
-        return cuda_fail(err, PE_ERR_NOMEM, "no memory for a table of kernels");
+        return pe_fail(err, PE_ERR_NOMEM, "no memory for a table of kernels");
     }
     if (compiler)
         memcpy(t->compiler_path, compiler, strlen(compiler) + 1);
     cache_folder(t->cache, cache);
     pthread_mutex_init(&t->find, NULL); /* those of this kind do not fail */
     pthread_mutex_init(&t->make, NULL);
-    return cuda_pass(err);
+    return pe_pass(err);
 }
 
 void kernel_table_free(const pe_cuda *gpu, struct kernel_table *table)
@@ -157,10 +157,10 @@ static pe_status no_compiler(const making *m, const pe_error *why)
 {
     char architecture[16];
     program_architecture(architecture, cuda_capability(m->gpu));
-    return cuda_fail(m->err, PE_ERR_DEVICE,
-                     "the kernel %.40s for %s is not built in, and its compiler cannot be used (%.90s): install CUDA's "
-                     "nvrtc (PyPI: nvidia-cuda-nvrtc), or name its file in POSENC_NVRTC",
-                     m->source->entry, architecture, why->text);
+    return pe_fail(m->err, PE_ERR_DEVICE,
+                   "the kernel %.40s for %s is not built in, and its compiler cannot be used (%.90s): install CUDA's "
+                   "nvrtc (PyPI: nvidia-cuda-nvrtc), or name its file in POSENC_NVRTC",
+                   m->source->entry, architecture, why->text);
 }
 
 static pe_status compile_kernel(const making *m, const struct kernel_table *t, cache_key key)
@@ -205,9 +205,9 @@ static pe_status add_kernel(pe_cuda *gpu, const kernel_source *source, const cha
     loaded l = { .name = name };
     kernel_program p = { 0 };
     if (table_find(t, name, out)) /* another thread made it meanwhile */
-        return cuda_pass(err);
+        return pe_pass(err);
     if (!table_grow(t))
-        return cuda_fail(err, PE_ERR_NOMEM, "kernel %.40s: no memory for the table of kernels", source->entry);
+        return pe_fail(err, PE_ERR_NOMEM, "kernel %.40s: no memory for the table of kernels", source->entry);
     pe_status s = program_new(&p, source, defines, err);
     l.program = p.hash;
     if (!s)
@@ -217,14 +217,14 @@ static pe_status add_kernel(pe_cuda *gpu, const kernel_source *source, const cha
         return s;
     table_add(t, l);
     *out = l.kernel;
-    return cuda_pass(err);
+    return pe_pass(err);
 }
 
 pe_status cuda_kernel(pe_cuda *gpu, const kernel_source *source, const char *defines, kernel *out, pe_error *err)
 {
     hash128 name = kernel_name(source, defines);
     if (table_find(gpu->kernels, name, out))
-        return cuda_pass(err);
+        return pe_pass(err);
     pthread_mutex_lock(&gpu->kernels->make);
     pe_status s = add_kernel(gpu, source, defines, name, out, err);
     pthread_mutex_unlock(&gpu->kernels->make);

@@ -16,7 +16,7 @@ static pe_status plan_lower(pe_cuda_plan *plan, pe_error *err)
         return pe_plan_new(&plan->host, plan->e, plan->behind, plan->ahead, NULL, err);
     params.data = calloc((size_t)count, sizeof(float));
     if (!params.data)
-        return cuda_fail(err, PE_ERR_NOMEM, "no memory for the parameters of a plan");
+        return pe_fail(err, PE_ERR_NOMEM, "no memory for the parameters of a plan");
     s = pe_encoding_init(plan->e, params, 0, err);
     if (!s)
         s = pe_plan_new(&plan->host, plan->e, plan->behind, plan->ahead, &PE_MAKE(pe_run, .params = params), err);
@@ -28,13 +28,13 @@ pe_status pe_cuda_plan_new(pe_cuda_plan **out, pe_cuda *gpu, const pe_encoding *
                            pe_error *err)
 {
     if (!out)
-        return cuda_fail(err, PE_ERR_NULL, "out is NULL; needs a pointer to write to");
+        return pe_fail(err, PE_ERR_NULL, "out is NULL; needs a pointer to write to");
     *out = NULL;
     if (!gpu || !e)
-        return cuda_fail(err, PE_ERR_NULL, "%s is NULL; needs one", gpu ? "the encoding" : "gpu");
+        return pe_fail(err, PE_ERR_NULL, "%s is NULL; needs one", gpu ? "the encoding" : "gpu");
     pe_cuda_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
-        return cuda_fail(err, PE_ERR_NOMEM, "no memory for a plan");
+        return pe_fail(err, PE_ERR_NOMEM, "no memory for a plan");
     plan->gpu = gpu;
     plan->e = e;
     plan->behind = behind;
@@ -49,7 +49,7 @@ pe_status pe_cuda_plan_new(pe_cuda_plan **out, pe_cuda *gpu, const pe_encoding *
         return s;
     }
     *out = plan;
-    return cuda_pass(err);
+    return pe_pass(err);
 }
 
 void pe_cuda_plan_free(pe_cuda_plan *plan)

@@ -64,12 +64,12 @@ pe_status program_new(kernel_program *out, const kernel_source *source, const ch
     *out = (kernel_program){ 0 };
     for (const char *const *name = source->sources; *name; name++)
         if (!text_of(*name))
-            return cuda_fail(err, PE_ERR_DEVICE, "kernel %s: its source %s is not part of this library", source->entry,
-                             *name);
+            return pe_fail(err, PE_ERR_DEVICE, "kernel %s: its source %s is not part of this library", source->entry,
+                           *name);
     size_t bytes = write_text(NULL, 0, source, defines) + 1;
     out->text = malloc(bytes);
     if (!out->text)
-        return cuda_fail(err, PE_ERR_NOMEM, "kernel %s: no memory for its text", source->entry);
+        return pe_fail(err, PE_ERR_NOMEM, "kernel %s: no memory for its text", source->entry);
     write_text(out->text, bytes, source, defines);
     out->hash = hash_text(out->hash, out->text);
     add_option(out, "-std=c++17");
@@ -81,7 +81,7 @@ pe_status program_new(kernel_program *out, const kernel_source *source, const ch
     for (const cuda_text *t = cuda_texts; t->name && out->headers_count < PROGRAM_HEADERS_MAX; t++)
         if (is_header(t->name))
             add_header(out, t->name, t->text);
-    return cuda_pass(err);
+    return pe_pass(err);
 }
 
 void program_free(kernel_program *p)

@@ -158,16 +158,16 @@ pe_status rotate_launch(rotate_call *c, void *stream, pe_error *err)
     int64_t all = a->batch <= INT32_MAX && a->tokens <= INT32_MAX ? a->batch * a->tokens : INT64_MAX;
     for (int n = 0; n < a->views; n++)
         if (c->x[n].heads > INT32_MAX / 4 || c->x[n].dim > INT32_MAX / 4)
-            return cuda_fail(err, PE_ERR_SHAPE, "%" PRId64 " heads of %" PRId64 " elements; a GPU takes 2^29 of each",
-                             c->x[n].heads, c->x[n].dim);
+            return pe_fail(err, PE_ERR_SHAPE, "%" PRId64 " heads of %" PRId64 " elements; a GPU takes 2^29 of each",
+                           c->x[n].heads, c->x[n].dim);
     if (all > INT32_MAX)
-        return cuda_fail(err, PE_ERR_OVERFLOW, "%" PRId64 " sequences of %" PRId64 " tokens; a GPU takes 2^31 tokens",
-                         a->batch, a->tokens);
+        return pe_fail(err, PE_ERR_OVERFLOW, "%" PRId64 " sequences of %" PRId64 " tokens; a GPU takes 2^31 tokens",
+                       a->batch, a->tokens);
     if (!all || !c->x[0].dim)
-        return cuda_pass(err);
+        return pe_pass(err);
     call_elements(c);
     if (!a->pairs && !a->rests)
-        return cuda_pass(err);
+        return pe_pass(err);
     call_threads(c, all);
     variant_defines(&c->as, defines, sizeof defines);
     TRY(cuda_kernel(c->gpu, &source, defines, &k, err));
@@ -187,14 +187,14 @@ pe_status rotate_check_able(const pe_cuda_plan *plan, bool tables, pe_error *err
 {
     const struct rotation_data *d = plan->rotation;
     if (d && d->trained)
-        return cuda_fail(err, PE_ERR_UNSUITED,
-                         "%.120s: trained frequencies do not rotate on a GPU yet; use pe_rotate on the host",
-                         pe_encoding_spec(plan->e));
+        return pe_fail(err, PE_ERR_UNSUITED,
+                       "%.120s: trained frequencies do not rotate on a GPU yet; use pe_rotate on the host",
+                       pe_encoding_spec(plan->e));
     if (d && !d->exact && !tables)
-        return cuda_fail(err, PE_ERR_UNSUITED,
-                         "%.120s: its angles are rounded as in a float32 pipeline, which a GPU takes in tables only; "
-                         "use pe_cuda_rotate_qk with tables made by pe_rotate_table",
-                         pe_encoding_spec(plan->e));
+        return pe_fail(err, PE_ERR_UNSUITED,
+                       "%.120s: its angles are rounded as in a float32 pipeline, which a GPU takes in tables only; "
+                       "use pe_cuda_rotate_qk with tables made by pe_rotate_table",
+                       pe_encoding_spec(plan->e));
     return PE_OK;
 }
 
@@ -250,7 +250,7 @@ static rotate_call open_call(const pe_cuda_plan *plan, const struct rotation_dat
 
 static pe_status check_plan(const pe_cuda_plan *plan, const char *name, pe_error *err)
 {
-    return plan ? PE_OK : cuda_fail(err, PE_ERR_NULL, "%s is NULL", name);
+    return plan ? PE_OK : pe_fail(err, PE_ERR_NULL, "%s is NULL", name);
 }
 
 static pe_status rotate_side(const pe_cuda_plan *plan, pe_side side, rotate_mode mode, pe_view y, pe_view x,
@@ -260,16 +260,16 @@ static pe_status rotate_side(const pe_cuda_plan *plan, pe_side side, rotate_mode
     TRY(check_side(side, PE_OUTPUT, err));
     const struct rotation_data *d = rotating(plan, side);
     int64_t dim = d ? pe_encoding_shape(plan->e).head_dim : -1;
-    TRY(cuda_check_view(&x, "the input", (cuda_extent){ -1, -1, -1, dim }, CUDA_READS, err));
-    TRY(cuda_check_view(&y, "the output", (cuda_extent){ x.batch, x.tokens, x.heads, x.dim }, CUDA_WRITES, err));
-    TRY(cuda_check_positions(&at, "positions", x.batch, x.tokens, pe_encoding_axes(plan->e), err));
-    cuda_region s[] = { cuda_view_region("the output", y, CUDA_WRITES), cuda_view_region("the input", x, CUDA_READS),
-                        cuda_positions_region("positions", at) };
-    TRY(cuda_check_memory(s, 3, true, err));
+    TRY(check_vector(&x, "the input", (extent){ -1, -1, -1, dim }, READS, err));
+    TRY(check_vector(&y, "the output", (extent){ x.batch, x.tokens, x.heads, x.dim }, WRITES, err));
+    TRY(check_positions_outside(&at, "positions", x.batch, x.tokens, pe_encoding_axes(plan->e), err));
+    region s[] = { view_region("the output", y, WRITES), view_region("the input", x, READS),
+                   positions_region("positions", at) };
+    TRY(check_memory(s, 3, true, err));
     if (d)
         TRY(rotate_check_able(plan, false, err));
     if (!x.batch || !x.tokens || !x.heads || !x.dim || (!d && x.data == y.data))
-        return cuda_pass(err);
+        return pe_pass(err);
     if (!mode.still)
         TRY(rotate_check_ends(plan, side, y.dtype, at, err));
     if (side == PE_OUTPUT) /* the output is rotated back */
@@ -325,9 +325,9 @@ pe_status rotate_still_back(const pe_cuda_plan *plan, pe_side side, pe_view dx, 
 static pe_status check_rows(const qk_side *s, pe_error *err)
 {
     if ((uintptr_t)s->table.row % sizeof(int64_t))
-        return cuda_fail(err, PE_ERR_ALIGN, "%s: row is not aligned to its 8-byte elements", s->table_name);
+        return pe_fail(err, PE_ERR_ALIGN, "%s: row is not aligned to its 8-byte elements", s->table_name);
     if (s->table.row && !s->table.cosine.tokens && s->x.batch && s->x.tokens)
-        return cuda_fail(err, PE_ERR_SHAPE, "%s: it has no rows; needs those of every token", s->table_name);
+        return pe_fail(err, PE_ERR_SHAPE, "%s: it has no rows; needs those of every token", s->table_name);
     return PE_OK;
 }
 
@@ -393,7 +393,7 @@ static pe_status rotate_both(const pe_cuda_plan *plan, const qk_side *sides, boo
         }
         TRY(rotate_launch(&c, stream, err));
     }
-    return cuda_pass(err);
+    return pe_pass(err);
 }
 
 static pe_status rotate_qk(const pe_cuda_plan *plan, const pe_rotation *given, rotate_mode mode, void *stream,
@@ -401,7 +401,7 @@ static pe_status rotate_qk(const pe_cuda_plan *plan, const pe_rotation *given, r
 {
     pe_rotation r;
     TRY(check_plan(plan, "the plan", err));
-    TRY(cuda_check_struct(&r, sizeof r, given, "the rotation", err));
+    TRY(check_struct(&r, sizeof r, given, "the rotation", err));
     const struct rotation_data *d = plan->rotation;
     qk_side sides[2];
     bool one_table, alike = !d || (!d->decays && !d->gain.count);

@@ -21,9 +21,9 @@ static pe_status pair_steps(const pe_cuda_plan *plan, rotate_pair *to, const pe_
     double twice = p->phase != 0 ? 2 * (p->phase / p->frequency) : 0, shift = rint(twice);
     bool halved = shift != 0;
     if (fabs(twice - shift) > 0x1p-10)
-        return cuda_fail(err, PE_ERR_UNSUITED,
-                         "%.100s: a pair is not at angle 0 at a multiple of half a position; a GPU needs that",
-                         pe_encoding_spec(plan->e));
+        return pe_fail(err, PE_ERR_UNSUITED,
+                       "%.100s: a pair is not at angle 0 at a multiple of half a position; a GPU needs that",
+                       pe_encoding_spec(plan->e));
     *to = (rotate_pair){ .decay = p->decay, .multiplier = halved ? 2 : 1, .shift = shift, .axis = p->axis };
     for (int i = 0; i < 3; i++)
         to->frequency[i] = halved ? p->turns[i] / 2 : p->turns[i];
@@ -133,8 +133,8 @@ static pe_status read_gain(const pe_cuda_plan *plan, struct rotation_data *d, do
     const pe_encoding *e = plan->e;
     for (int side = PE_KEY; side <= PE_OUTPUT; side++)
         if (pe_encoding_gain(e, (pe_side)side, PE_POSITION_MAX) != 1)
-            return cuda_fail(err, PE_ERR_UNSUITED, "%.100s: vectors other than queries have a gain; a GPU takes none",
-                             pe_encoding_spec(e));
+            return pe_fail(err, PE_ERR_UNSUITED, "%.100s: vectors other than queries have a gain; a GPU takes none",
+                           pe_encoding_spec(e));
     int64_t first = next_gain(e, -PE_POSITION_MAX), second;
     if (first > PE_POSITION_MAX)
         return PE_OK;
@@ -144,9 +144,9 @@ static pe_status read_gain(const pe_cuda_plan *plan, struct rotation_data *d, do
     for (int64_t at = first; at <= PE_POSITION_MAX && d->gain.count < GAINS_MAX; at += d->gain.step) {
         double now = pe_encoding_gain(e, PE_QUERY, at);
         if (pe_encoding_gain(e, PE_QUERY, at - 1) != value[d->gain.count - 1])
-            return cuda_fail(err, PE_ERR_UNSUITED,
-                             "%.100s: its gain does not go by equal steps at position %" PRId64 "; a GPU needs them",
-                             pe_encoding_spec(e), at);
+            return pe_fail(err, PE_ERR_UNSUITED,
+                           "%.100s: its gain does not go by equal steps at position %" PRId64 "; a GPU needs them",
+                           pe_encoding_spec(e), at);
         value[d->gain.count++] = now;
     }
     int64_t last = d->gain.count - 1;
@@ -180,7 +180,7 @@ static pe_status send(const pe_cuda_plan *plan, struct rotation_data *d, const d
            all = pairs + gains + lanes + decays + rests;
     char *block = calloc(all ? all : 1, 1);
     if (!block)
-        return cuda_fail(err, PE_ERR_NOMEM, "no memory for a rotation of %" PRId64 " pairs", d->count);
+        return pe_fail(err, PE_ERR_NOMEM, "no memory for a rotation of %" PRId64 " pairs", d->count);
     memcpy(block, d->pairs, pairs);
     memcpy(block + pairs, gain, gains);
     memcpy(block + pairs + gains, d->lane, lanes);
@@ -206,7 +206,7 @@ static pe_status fill(const pe_cuda_plan *plan, struct rotation_data *d, pe_erro
     d->lane = calloc((size_t)d->count + 1, sizeof *d->lane);
     pe_status s = PE_OK;
     if (!gain || !pair || !d->pairs || !d->lane)
-        s = cuda_fail(err, PE_ERR_NOMEM, "no memory for a rotation of %" PRId64 " pairs", d->count);
+        s = pe_fail(err, PE_ERR_NOMEM, "no memory for a rotation of %" PRId64 " pairs", d->count);
     if (!s)
         s = pe_encoding_pairs(plan->e, pair, d->count, err);
     if (!s)
@@ -228,10 +228,10 @@ pe_status rotation_data_new(pe_cuda_plan *plan, pe_error *err)
     const pe_lowered *form = pe_plan_lowered(plan->host);
     plan->rotation = NULL;
     if (!(pe_encoding_hooks(plan->e) & PE_HOOK_ROTATE))
-        return cuda_pass(err);
+        return pe_pass(err);
     struct rotation_data *d = calloc(1, sizeof *d);
     if (!d)
-        return cuda_fail(err, PE_ERR_NOMEM, "no memory for a rotation");
+        return pe_fail(err, PE_ERR_NOMEM, "no memory for a rotation");
     plan->rotation = d;
     d->count = pe_encoding_pair_count(plan->e);
     d->trained = is_trained(plan->e);
@@ -243,7 +243,7 @@ pe_status rotation_data_new(pe_cuda_plan *plan, pe_error *err)
     pe_status s = fill(plan, d, err);
     if (s)
         rotation_data_free(plan);
-    return s ? s : cuda_pass(err);
+    return s ? s : pe_pass(err);
 }
 
 void rotation_data_free(pe_cuda_plan *plan)

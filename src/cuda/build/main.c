@@ -53,7 +53,7 @@ static pe_status build_one(const cuda_compiler *c, const kernel_recipe *r, int c
         s = compiler_build(c, &p, r->source->entry, capability, &code, NULL, err);
     bundle_entry e = { p.hash, (uint32_t)capability, (uint32_t)c->version, 0, code.bytes };
     if (!s && !list_add(l, e, code))
-        s = cuda_fail(err, PE_ERR_NOMEM, "no memory");
+        s = pe_fail(err, PE_ERR_NOMEM, "no memory");
     program_free(&p);
     return s;
 }
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
         }
     if (well && !write_bundle(argv[2], &l)) {
         well = false;
-        cuda_fail(&err, PE_ERR_IO, "%s: cannot be written", argv[2]);
+        pe_fail(&err, PE_ERR_IO, "%s: cannot be written", argv[2]);
     }
     if (well)
         printf("%d kernels\n", l.count);
