@@ -361,7 +361,7 @@ static bool fails_at(long n, pe_status *s, const prove_claim *c, const char *spe
     size_t live = heap.live;
     *why = (pe_error){ 0 };
     heap.fail = n;
-    *s = spec ? prove_measure(&f, c, spec, (pe_shape){ 0 }, why) : c->measure(&f, g, why);
+    *s = spec ? prove_measure(&f, c, spec, (pe_shape){ 0 }, NULL, why) : c->measure(&f, g, why);
     bool reached = heap.fail == 0;
     heap.fail = 0;
     assert_int_equal(heap.live, live);

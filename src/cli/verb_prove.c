@@ -56,6 +56,7 @@ typedef struct prove_run {
     bool in_full;                       /* with the evidence */
     bool broken;                        /* a property that an encoding claims is measured to fail */
     double start;                       /* seconds */
+    pe_pool *pool;                      /* NULL: no threads here */
 } prove_run;
 
 /* ---------------------------------------------------------------- what is asked for */
@@ -182,10 +183,9 @@ typedef struct prove_text {
 } prove_text;
 
 /* "0.31", "12 dB", "<1e-9" */
-static prove_text text_of_number(const prove_number *n)
+static prove_text text_of_value(double value, const char *unit)
 {
     prove_text out;
-    double value = n->value;
     if (!isfinite(value))
         snprintf(out.text, sizeof out.text, "%s", isnan(value) ? "-" : value > 0 ? "infinite" : "-infinite");
     else if (value != 0 && fabs(value) < ROUNDING)
@@ -195,8 +195,23 @@ static prove_text text_of_number(const prove_number *n)
     else
         snprintf(out.text, sizeof out.text, "%.3g", value);
     size_t used = strlen(out.text);
-    if (n->unit && *n->unit)
-        snprintf(out.text + used, sizeof out.text - used, " %s", n->unit);
+    if (unit && *unit)
+        snprintf(out.text + used, sizeof out.text - used, " %s", unit);
+    return out;
+}
+
+static prove_text text_of_number(const prove_number *n)
+{
+    return text_of_value(n->value, n->unit);
+}
+
+/* "0.2 to 0.4"; "": nothing was drawn at random. */
+static prove_text text_of_spread(const prove_number *n, language l)
+{
+    prove_text out = { "" };
+    if (n->seeds)
+        snprintf(out.text, sizeof out.text, l == CHINESE ? "%.15s 至 %.20s" : "%.15s to %.20s",
+                 text_of_value(n->least, "").text, text_of_value(n->most, n->unit).text);
     return out;
 }
 
@@ -222,11 +237,14 @@ static const words of_label = { "of", "对象" }, sentence_label = { "the claim 
 static const words reason_label = { "why", "为什么" }, source_label = { "source", "出处" };
 static const words source_text = { "source: ", "来源：" }, evidence_label = { "evidence", "数据" };
 static const words cannot_text = { "CANNOT", "无法测量" };
+static const words kind_label = { "kind", "依据" }, rule_label = { "rule", "判据" };
+static const words spread_label = { "over the seeds", "各随机种子" };
 
 static void add_head(result *out, const prove_group *g, const prove_claim *c)
 {
     result_text(out, "name", NULL, c->name);
     result_text(out, "group", NULL, g->name);
+    result_text(out, "kind", NULL, prove_kind_words(c->kind).en);
     result_flag(out, "timed", NULL, c->timed);
     result_flag(out, "takes_spec", NULL, prove_takes_spec(c));
     result_flag(out, "every_row", NULL, !c->given.spec[0]); /* measured on the registry, unless a spec is given */
@@ -241,8 +259,12 @@ static void add_number(const prove_run *r)
     result_real(r->out, NULL, say(number_label, r->language), x->value);
     result_shown(r->out, "%s", left_out ? "" : text_of_number(x).text);
     result_text(r->out, NULL, say(what_label, r->language), what);
-    if (*of)
-        result_shown(r->out, r->language == CHINESE ? "%s（%s）" : "%s (%s)", what, of);
+    char spread[80] = "";
+    if (x->seeds)
+        snprintf(spread, sizeof spread, r->language == CHINESE ? "%s%s，%d 个种子" : "%s%s over %d seeds",
+                 *of ? (r->language == CHINESE ? "；" : "; ") : "", text_of_spread(x, r->language).text, x->seeds);
+    if (*of || *spread)
+        result_shown(r->out, r->language == CHINESE ? "%s（%s%s）" : "%s (%s%s)", what, of, spread);
 }
 
 static void add_evidence(const prove_run *r)
@@ -251,9 +273,11 @@ static void add_evidence(const prove_run *r)
     const prove_line *l = r->line;
     language g = r->language;
     int count = l->failed ? 0 : l->found.count;
-    bool has_of = false;
-    for (int n = 0; n < count; n++)
+    bool has_of = false, drawn = false;
+    for (int n = 0; n < count; n++) {
         has_of = has_of || *rest_of(&l->found.number[n], l, g);
+        drawn = drawn || l->found.number[n].seeds;
+    }
     result_open(out, RESULT_TABLE, "numbers", r->in_full ? "" : say(evidence_label, g));
     if (!r->in_full)
         result_folded(out);
@@ -265,6 +289,12 @@ static void add_evidence(const prove_run *r)
         result_shown(out, "%s", rest_of(x, l, g));
         result_real(out, "value", say(number_label, g), x->value);
         result_shown(out, "%s", text_of_number(x).text);
+        result_text(out, "spread", drawn ? say(spread_label, g) : NULL, text_of_spread(x, g).text);
+        if (x->seeds) {
+            result_real(out, "least", NULL, x->least);
+            result_real(out, "most", NULL, x->most);
+            result_int(out, "seeds", NULL, x->seeds);
+        }
         result_text(out, "unit", NULL, x->unit ? x->unit : "");
         result_text(out, "text", NULL, text_of_number(x).text);
         result_close(out);
@@ -293,6 +323,7 @@ static void add_line(const prove_run *r)
     result_open(out, RESULT_RECORD, NULL, "");
     add_verdict(out, l, g);
     result_text(out, NULL, say(name_label, g), l->claim->name);
+    result_text(out, "kind_text", say(kind_label, g), say(prove_kind_words(l->claim->kind), g));
     add_head(out, l->group, l->claim);
     if (l->found.count && !l->failed)
         add_number(r);
@@ -301,6 +332,8 @@ static void add_line(const prove_run *r)
     if (l->spec && (r->specs > 1 || r->claims))
         result_shown(out, g == CHINESE ? "%s：%s" : "%s: %s", l->spec, sentence);
     result_text(out, "because", say(reason_label, g), l->failed ? l->err.text : say(l->found.because, g));
+    result_below(out);
+    result_text(out, "rule", say(rule_label, g), l->claim->rule.en ? say(l->claim->rule, g) : NULL);
     result_below(out);
     result_text(out, "source", say(source_label, g), l->claim->source);
     result_below(out);
@@ -326,9 +359,9 @@ static pe_shape given_shape(const cli_args *a)
 static void measure_line(prove_run *r, const char *spec)
 {
     prove_line *l = r->line;
-    l->failed = prove_measure(&l->found, l->claim, spec, given_shape(r->args), &l->err);
+    l->failed = prove_measure(&l->found, l->claim, spec, given_shape(r->args), r->pool, &l->err);
     if (l->failed && spec && l->err.status != PE_ERR_NOMEM) /* it may need more room than the claim's own sizes */
-        l->failed = prove_measure(&l->found, l->claim, spec, job_shape(r->args), NULL);
+        l->failed = prove_measure(&l->found, l->claim, spec, job_shape(r->args), r->pool, NULL);
 }
 
 static void group_title(char out[200], const prove_group *g, language l)
@@ -555,7 +588,9 @@ static cli_exit prove_verb(const cli_args *a, result *out)
         add_list(out, r.language);
         return CLI_OK;
     }
+    pe_pool_new(&r.pool, 0, NULL); /* without threads it takes longer */
     cli_exit code = prove(&r);
+    pe_pool_free(r.pool);
     show_progress(&r, 0, 0, NULL);
     if (!code && r.broken)
         code = CLI_NO;

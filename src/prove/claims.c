@@ -98,9 +98,11 @@ static pe_status measure_spec(prove_finding *out, const prove_claim *c, prove_gi
     return status ? io_fail(err, status, "%s", why.text) : PE_OK;
 }
 
-pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_shape shape, pe_error *err)
+pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_shape shape, const pe_pool *pool,
+                        pe_error *err)
 {
     prove_given g = c->given;
+    g.pool = pool;
     *out = (prove_finding){ 0 };
     TRY(resize(&g, shape, err));
     return spec ? measure_spec(out, c, g, spec, err) : c->measure(out, &g, err);
@@ -154,4 +156,12 @@ words prove_verdict_words(prove_verdict v)
                                                     { "REFUTED", "不成立" },
                                                     { "DEPENDS", "视情况而定" } };
     return all[v];
+}
+
+words prove_kind_words(prove_kind k)
+{
+    static const words all[PROVE_KIND_COUNT] = { { "measured", "测量" },
+                                                 { "algebra", "代数" },
+                                                 { "definition", "定义" } };
+    return all[k];
 }

@@ -29,65 +29,86 @@ static void normalise(double *y, const double *x, int64_t n)
         y[i] = (x[i] - mean) / sqrt(square);
 }
 
-/* How much one word's vector changes between two positions, where a LayerNorm follows. */
-static pe_status after_norm(double *out, const double *first, const double *last, int64_t width, uint64_t seed,
-                            pe_error *err)
+/* What one word's vector changes by between two positions, where a LayerNorm follows. */
+typedef struct norm_change {
+    const double *first, *last; /* codes */
+    int64_t width;
+    double word; /* deviation */
+    double change[PROVE_SEEDS];
+} norm_change;
+
+static pe_status after_norm(void *with, int n, uint64_t seed, pe_error *err)
 {
+    norm_change *a = with;
+    int64_t width = a->width;
     double *x = measure_memory(4, width, err);
     if (!x)
         return PE_ERR_NOMEM;
-    measure_normals(x, width, 1, seed);
+    measure_normals(x, width, a->word, seed);
     for (int64_t c = 0; c < width; c++) {
-        x[width + c] = x[c] + first[c];
-        x[2 * width + c] = x[c] + last[c];
+        x[width + c] = x[c] + a->first[c];
+        x[2 * width + c] = x[c] + a->last[c];
     }
     normalise(x, x + width, width);
     normalise(x + 3 * width, x + 2 * width, width);
-    *out = measure_difference(x, x + 3 * width, width);
+    a->change[n] = measure_difference(x, x + 3 * width, width);
     free(x);
     return PE_OK;
 }
 
-/* Words have variance 1; the noise is the code's mean square. */
-static pe_status snr(prove_finding *out, const char *spec, const prove_given *g, double *last, pe_error *err)
+/* Deviations of a word's elements: PyTorch's embeddings start at the first, BERT's and GPT-2's at the second. */
+static const double word_size[] = { 1, 0.02 };
+enum { WORD_SIZES = sizeof word_size / sizeof *word_size };
+
+/* The signal is the word, the noise the code's mean square. */
+static pe_status snr(prove_finding *out, const char *spec, const prove_given *g, int *drowned, pe_error *err)
 {
+    static const words what = { "word to code, power", "词向量与编码的功率比（信噪比）" };
     char of[96];
-    double *code, change;
+    double *code;
     int64_t width;
     TRY(measure_code_table(&code, &width, spec, g, g->length, err));
-    *last = 10 * log10(1 / mean_square(code, g->length * width));
-    snprintf(of, sizeof of, "%.60s, %lld", spec, (long long)g->length);
-    prove_add(out, (words){ "word to code, power", "词向量与编码的功率比（信噪比）" }, of, *last, "dB");
-    for (int64_t n = 16; n < g->length; n *= 8) {
-        snprintf(of, sizeof of, "%.60s, %lld", spec, (long long)n);
-        prove_add(out, (words){ "word to code, power", "词向量与编码的功率比（信噪比）" }, of,
-                  10 * log10(1 / mean_square(code, n * width)), "dB");
+    pe_status status = PE_OK;
+    for (int i = 0; !status && i < WORD_SIZES; i++) {
+        norm_change a = { code, code + (g->length - 1) * width, width, word_size[i], { 0 } };
+        for (int64_t n = g->length; n >= 8; n /= 8) {
+            double power = 10 * log10(word_size[i] * word_size[i] / mean_square(code, n * width));
+            snprintf(of, sizeof of, "%.50s, word %g, %lld", spec, word_size[i], (long long)n);
+            prove_add(out, what, of, power, "dB");
+            *drowned += n == g->length && power < 0;
+        }
+        status = measure_each_seed(after_norm, &a, g, err);
+        snprintf(of, sizeof of, "%.50s, word %g", spec, word_size[i]);
+        if (!status)
+            measure_add_spread(out,
+                               (words){ "change from first to last, after LayerNorm", "LayerNorm 之后首尾位置的差异" },
+                               of, measure_spread_of(a.change), "");
     }
-    pe_status status = after_norm(&change, code, code + (g->length - 1) * width, width, g->seed, err);
     free(code);
-    if (!status)
-        prove_add(out, (words){ "change from first to last, after LayerNorm", "LayerNorm 之后首尾位置的差异" }, spec,
-                  change, "");
     return status;
 }
 
+/* given: specs, of which the first decides, length. HOLDS: its code has more power than words of either size. */
 static pe_status codes_drown(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    double first, other;
-    TRY(snr(out, g->spec[0], g, &first, err));
+    int drowned = 0, other = 0;
+    TRY(snr(out, g->spec[0], g, &drowned, err));
     for (int i = 1; i < PROVE_SPECS_MAX && g->spec[i]; i++)
         TRY(snr(out, g->spec[i], g, &other, err));
-    if (first < 0 && g->put)
-        prove_say(out, PROVE_HOLDS, (words){ "The code has more power than the word.", "编码的能量盖过了词向量。" });
-    else if (first < 0)
-        prove_say(
-            out, PROVE_HOLDS,
-            (words){ "The code has more power than the word, and more with every position; a LayerNorm subtracts the "
-                     "mean, and with it a number that is equal in every element: the position is lost.",
-                     "编码的能量盖过了词向量，而且位置越靠后越严重；若其后有减均值的 "
-                     "LayerNorm，加在每一维上的同一个数会被整个减掉，位置信息也随之消失。" });
-    else
-        prove_say(out, PROVE_REFUTED, (words){ "The word has more power than the code.", "词向量的能量大于编码。" });
+    static const words put = { "The code has more power than the word.", "编码的能量盖过了词向量。" };
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "The code has more power than the word, and more with every position; a LayerNorm subtracts the mean, and "
+          "with it a number that is equal in every element: the position is lost. Words of deviation 0.02 drown in a "
+          "sinusoid as well, so models that add one scale their words first.",
+          "编码的能量盖过了词向量，而且位置越靠后越严重；若其后有减均值的 LayerNorm，加在每一维上的同一个数会被整个减掉，"
+          "位置信息也随之消失。标准差为 0.02 的词向量加上正弦编码也会被淹没，所以这样的模型先把词向量放大。" },
+        { "The word has more power than the code.", "词向量的能量大于编码。" },
+        { "It depends on the word: the code has more power than words of deviation 0.02, with which models start, and "
+          "less than words of deviation 1.",
+          "取决于词向量的大小：编码的能量大于标准差为 0.02 的词向量（模型的初始值），小于标准差为 1 的词向量。" },
+    };
+    prove_verdict v = drowned == WORD_SIZES ? PROVE_HOLDS : drowned ? PROVE_DEPENDS : PROVE_REFUTED;
+    prove_say(out, v, v == PROVE_HOLDS && g->put ? put : because[v]);
     return PE_OK;
 }
 

@@ -24,7 +24,26 @@ double measure_dot(const double *x, const double *y, int64_t n);
 double measure_difference(const double *x, const double *y, int64_t n); /* the largest, absolute */
 double measure_largest(const double *x, int64_t n);
 
+/* ---------------------------------------------------------------- seeds (numbers.c) */
+
+uint64_t measure_seed(const prove_given *g, int n); /* n = 0 .. PROVE_SEEDS-1; the first is g's own */
+/* Calls each for every seed, on g's pool: it writes what belongs to n and nothing else. The error is that of the first
+ * seed that has one. */
+typedef pe_status measure_seed_fn(void *with, int n, uint64_t seed, pe_error *err);
+pe_status measure_each_seed(measure_seed_fn *each, void *with, const prove_given *g, pe_error *err);
+
+typedef struct measure_spread {
+    double median, least, most;
+} measure_spread;
+measure_spread measure_spread_of(const double x[PROVE_SEEDS]);
+/* prove_add of the median, with the least and the most beside it. */
+void measure_add_spread(prove_finding *out, words what, const char *of, measure_spread s, const char *unit);
+
 /* ---------------------------------------------------------------- least squares (numbers.c) */
+
+/* a (n, n), symmetric and positive: its lower triangle becomes L with L L' = a. */
+void measure_cholesky(double *a, int64_t n);
+void measure_cholesky_solve(const double *L, int64_t n, double *b, int64_t columns); /* b (n, columns) */
 
 /* The matrix M (out, in) for which M code is nearest to image, over n samples code (n, in), image (n, out): normal
  * equations with a ridge too small to show. *residual: the largest |M code - image|. */

@@ -75,6 +75,106 @@ double measure_largest(const double *x, int64_t n)
     return most;
 }
 
+/* ---------------------------------------------------------------- seeds */
+
+uint64_t measure_seed(const prove_given *g, int n)
+{
+    return n ? random_at(g->seed, (uint64_t)n) : g->seed;
+}
+
+typedef struct seed_jobs {
+    measure_seed_fn *each;
+    void *with;
+    const prove_given *g;
+    pe_error err[PROVE_SEEDS];
+} seed_jobs;
+
+static void seed_job(void *arg, int64_t n, int worker)
+{
+    seed_jobs *s = arg;
+    (void)worker;
+    pe_status status = s->each(s->with, (int)n, measure_seed(s->g, (int)n), &s->err[n]);
+    s->err[n].status = status;
+}
+
+pe_status measure_each_seed(measure_seed_fn *each, void *with, const prove_given *g, pe_error *err)
+{
+    seed_jobs s = { .each = each, .with = with, .g = g };
+    if (g->pool)
+        g->pool->run(g->pool->self, seed_job, &s, PROVE_SEEDS);
+    for (int n = 0; n < PROVE_SEEDS; n++) {
+        if (!g->pool)
+            seed_job(&s, n, 0);
+        if (s.err[n].status)
+            return io_fail(err, s.err[n].status, "%s", s.err[n].text);
+    }
+    return PE_OK;
+}
+
+measure_spread measure_spread_of(const double x[PROVE_SEEDS])
+{
+    double sorted[PROVE_SEEDS];
+    for (int n = 0, at; n < PROVE_SEEDS; n++) {
+        for (at = n; at > 0 && sorted[at - 1] > x[n]; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = x[n];
+    }
+    return (measure_spread){ (sorted[PROVE_SEEDS / 2 - 1] + sorted[PROVE_SEEDS / 2]) / 2, sorted[0],
+                             sorted[PROVE_SEEDS - 1] };
+}
+
+void measure_add_spread(prove_finding *out, words what, const char *of, measure_spread s, const char *unit)
+{
+    int before = out->count;
+    prove_add(out, what, of, s.median, unit);
+    for (int n = before; n < out->count; n++) {
+        out->number[n].least = s.least;
+        out->number[n].most = s.most;
+        out->number[n].seeds = PROVE_SEEDS;
+    }
+}
+
+/* ---------------------------------------------------------------- equations */
+
+/* In four sums: one would wait for itself. */
+static double dot_of(const double *x, const double *y, int64_t n)
+{
+    double sum[4] = { 0 };
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int k = 0; k < 4; k++)
+            sum[k] += x[i + k] * y[i + k];
+    return sum[0] + sum[1] + sum[2] + sum[3] + measure_dot(x + i, y + i, n - i);
+}
+
+/* Row by row: both dot products run along rows. */
+void measure_cholesky(double *a, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            double left = a[i * n + j] - dot_of(a + i * n, a + j * n, j);
+            a[i * n + j] = i == j ? sqrt(left) : left / a[j * n + j];
+        }
+}
+
+void measure_cholesky_solve(const double *L, int64_t n, double *b, int64_t columns)
+{
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < i; j++)
+            for (int64_t c = 0; c < columns; c++)
+                b[i * columns + c] -= L[i * n + j] * b[j * columns + c];
+        for (int64_t c = 0; c < columns; c++)
+            b[i * columns + c] /= L[i * n + i];
+    }
+    for (int64_t i = n; i-- > 0;) {
+        for (int64_t c = 0; c < columns; c++)
+            b[i * columns + c] /= L[i * n + i];
+        for (int64_t j = 0; j < i; j++)
+            for (int64_t c = 0; c < columns; c++)
+                b[j * columns + c] -= L[i * n + j] * b[i * columns + c];
+    }
+}
+
 /* Least squares: the matrix that maps one set of vectors to another. */
 
 #define RIDGE 1e-13 /* of the mean square: below rounding, and enough for codes that leave a direction empty */

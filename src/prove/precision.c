@@ -492,61 +492,95 @@ static pe_status score_change(double *change, const rotator *t, int way, const p
     return PE_OK;
 }
 
-/* Changes of this way to rotate_rounded, by step. */
-static pe_status add_steps(double *most, prove_finding *out, const rotator *t, int way, const prove_given *g,
-                           const char *type, pe_error *err)
+enum { STEPS = 3 };
+
+/* One type: what every seed changes, by way and step. */
+typedef struct moved {
+    const char *spec, *type;
+    const prove_given *g;
+    round_fn *round;
+    int64_t step[STEPS];
+    double change[WAYS][STEPS][PROVE_SEEDS]; /* INFINITY: something overflowed */
+} moved;
+
+static pe_status moved_seed(void *with, int n, uint64_t seed, pe_error *err)
+{
+    moved *m = with;
+    prove_given g = *m->g;
+    rotator t;
+    g.seed = seed;
+    TRY(rotator_open(&t, m->spec, &g, m->round, err));
+    pe_status status = PE_OK;
+    for (int i = 0; !status && i < WAYS * STEPS; i++) {
+        double change = 0;
+        status = score_change(&change, &t, i / STEPS, &g, m->step[i % STEPS], err);
+        m->change[i / STEPS][i % STEPS][n] = isfinite(change) ? change : (double)INFINITY;
+    }
+    measure_close(&t.m);
+    return status;
+}
+
+static void add_moved(prove_finding *out, const moved *m)
 {
     static const words what[WAYS] = {
         { "change of scores at equal distance, rotated and then stored", "等距离分数的变化：旋转后存储" },
         { "change of scores at equal distance, rotated in that type", "等距离分数的变化：用该类型旋转" },
         { "change of scores at equal distance, angles in that type too", "等距离分数的变化：角度也用该类型" },
     };
-    const int64_t step[] = { 1 << 8, 1 << 12, g->length };
-    for (int n = 0; n < 3; n++) {
-        double change = 0;
+    for (int i = 0; i < WAYS * STEPS; i++) {
+        measure_spread s = measure_spread_of(m->change[i / STEPS][i % STEPS]);
         char of[96];
-        TRY(score_change(&change, t, way, g, step[n], err));
-        snprintf(of, sizeof of, "%s, + %lld", type, (long long)step[n]);
-        if (isfinite(change))
-            prove_add(out, what[way], of, 100 * change, "%");
+        snprintf(of, sizeof of, "%s, + %lld, head_dim = %lld", m->type, (long long)m->step[i % STEPS],
+                 (long long)m->g->head_dim);
+        if (isfinite(s.most))
+            measure_add_spread(out, what[i / STEPS], of, (measure_spread){ 100 * s.median, 100 * s.least, 100 * s.most },
+                               "%");
         else
             prove_add(out, (words){ "positions that overflow, the last of them", "溢出的位置，最远为" }, of,
-                      (double)step[n], "");
-        *most = fmax(*most, isfinite(change) ? change : 1);
+                      (double)m->step[i % STEPS], "");
     }
-    return PE_OK;
 }
 
-static pe_status add_ways(double most[WAYS], prove_finding *out, const prove_given *g, round_fn *round,
-                          const char *type, pe_error *err)
+/* Whether the change grows with the position: more at the farthest step, in every seed, than in any at the nearest. */
+static bool grows(const moved *m, int way)
 {
-    rotator t;
-    TRY(rotator_open(&t, g->spec[0], g, round, err));
-    pe_status status = PE_OK;
-    for (int way = STORED; !status && way < WAYS; way++)
-        status = add_steps(&most[way], out, &t, way, g, type, err);
-    measure_close(&t.m);
-    return status;
+    return measure_spread_of(m->change[way][STEPS - 1]).least > measure_spread_of(m->change[way][0]).most;
 }
 
-#define BROKEN 1e-3 /* of a score's size */
+static pe_status move_type(moved *m, const prove_given *g, round_fn *round, const char *type, pe_error *err)
+{
+    *m = (moved){ g->spec[0], type, g, round, { 1 << 8, 1 << 12, g->length }, { { { 0 } } } };
+    return measure_each_seed(moved_seed, m, g, err);
+}
 
-/* given: spec, head_dim, length (the farthest step). HOLDS where what is stored changes scores by more than BROKEN. */
+/* given: spec, head_dim, length (the farthest step). HOLDS: each way to rotate breaks, REFUTED: none. */
 static pe_status measure_moved(prove_finding *out, const prove_given *g, round_fn *round, const char *type,
                                pe_error *err)
 {
-    double most[WAYS] = { 0 }, fine[WAYS] = { 0 };
-    TRY(add_ways(most, out, g, round, type, err));
-    TRY(add_ways(fine, out, g, round_f32, "float32", err));
-    measure_add_first(out, (words){ "largest change, rotated and then stored in", "旋转后存储时的最大变化，类型" },
-                      type, 100 * most[STORED], "%");
-    bool broken = most[STORED] > BROKEN;
-    prove_judge(out, broken,
-                (words){ "At one distance scores change by more than 0.1 % of their size as both tokens move; "
-                         "what float32 does stands beside it.",
-                         "距离不变，两个词元一起移动时，分数的变化超过其大小的 0.1%；float32 的结果列在旁边。" },
-                (words){ "At one distance scores change by less than 0.1 % of their size as both tokens move.",
-                         "距离不变，两个词元一起移动时，分数的变化不到其大小的 0.1%。" });
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "However it is rotated, scores at one distance change the more the farther both tokens are.",
+          "无论怎样旋转，两个词元离得越远，等距离分数的变化越大。" },
+        { "However it is rotated, scores at one distance change by ordinary rounding, as much far away as nearby.",
+          "无论怎样旋转，等距离分数的变化都只是普通的舍入误差，远处与近处一样大。" },
+        { "It depends on what is in that type: where only the rotated vectors are, scores change by ordinary rounding, "
+          "as much far away as nearby; where positions and angles are too, far positions share angles and the "
+          "distance is lost.",
+          "取决于哪些量用该类型：只有旋转后的向量用它时，变化只是普通的舍入误差，远处与近处一样大；位置和角度也用它时，远处的位置共用角度，"
+          "距离就丢失了。" },
+    };
+    moved m;
+    int broken = 0;
+    TRY(move_type(&m, g, round, type, err));
+    add_moved(out, &m);
+    for (int way = 0; way < WAYS; way++)
+        broken += grows(&m, way);
+    TRY(move_type(&m, g, round_f32, "float32", err));
+    add_moved(out, &m);
+    measure_add_first(out, (words){ "of 3 ways to rotate: those whose error grows with the position",
+                                    "三种旋转方式中，误差随位置增大的有" },
+                      type, broken, "");
+    prove_verdict v = broken == WAYS ? PROVE_HOLDS : broken ? PROVE_DEPENDS : PROVE_REFUTED;
+    prove_say(out, v, because[v]);
     return PE_OK;
 }
 

@@ -16,6 +16,14 @@
 
 typedef enum prove_verdict { PROVE_HOLDS = 0, PROVE_REFUTED, PROVE_DEPENDS, PROVE_VERDICT_COUNT } prove_verdict;
 
+/* What a verdict rests on. Of the last two the number only checks that the code does what the formula says. */
+typedef enum prove_kind {
+    PROVE_MEASURED = 0, /* numbers that could have come out otherwise */
+    PROVE_ALGEBRA,      /* it follows from the formula, whatever the words and the weights are */
+    PROVE_DEFINITION,   /* it is how the encoding is built */
+    PROVE_KIND_COUNT
+} prove_kind;
+
 /* What a claim is measured on. A claim reads the fields it needs; a planted failure, or a user, changes them. */
 typedef struct prove_given {
     const char *spec[PROVE_SPECS_MAX]; /* NULL ends them; none: those the measure picks from the registry */
@@ -24,9 +32,12 @@ typedef struct prove_given {
     double theta;
     bool causal, residual;
     bool put; /* spec[0] is a user's: the sentence and the numbers are about it alone */
-    uint64_t seed;
+    uint64_t seed;         /* the first; what is drawn at random is drawn with PROVE_SEEDS of them */
     double (*clock)(void); /* seconds; NULL: this machine's */
+    const pe_pool *pool;   /* works on several seeds at a time; NULL: one after the other, with the same bits */
 } prove_given;
+
+#define PROVE_SEEDS 20
 
 /* One number of the evidence: "largest difference | alibi | 0.31". */
 typedef struct prove_number {
@@ -34,7 +45,9 @@ typedef struct prove_number {
     char of[96];    /* a spec, a size; "": of all */
     char of_zh[96]; /* where it has words: in Chinese; "": as of */
     double value;
-    const char *unit; /* "", "%", "dB", "ns" */
+    const char *unit;   /* "", "%", "dB", "ns" */
+    double least, most; /* over the seeds, of which value is the median */
+    int seeds;          /* 0: nothing was drawn at random, or all seeds are in the value */
 } prove_number;
 
 typedef struct prove_finding {
@@ -51,6 +64,8 @@ typedef struct prove_claim {
     words claim;        /* the sentence as the literature has it */
     words put;          /* as it is put to any spec, "Its penalty grows with the distance."; none: takes no spec */
     const char *source; /* "Vaswani et al. 2017, 3.5 (arXiv:1706.03762)" */
+    prove_kind kind;
+    words rule; /* when it HOLDS, and why the border is there; a claim that is measured has one */
     prove_given given;
     prove_measure_fn *measure;
     bool timed; /* its numbers are this machine's */
@@ -75,7 +90,8 @@ const prove_group *prove_group_named(const char *name); /* NULL: none */
  * of its own; kv_heads has no meaning here. */
 #define PROVE_HEADS_MAX 128
 #define PROVE_WIDTH_MAX 4096 /* of the model */
-pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_shape shape, pe_error *err);
+pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_shape shape, const pe_pool *pool,
+                        pe_error *err);
 pe_status prove_check_shape(pe_shape s, pe_error *err);       /* sizes that can be measured, or 0 */
 bool prove_takes_spec(const prove_claim *c);                  /* any at all */
 words prove_sentence(const prove_claim *c, const char *spec); /* the claim, or as it is put to a spec */
@@ -86,6 +102,7 @@ void prove_add(prove_finding *f, words what, const char *of, double value, const
 /* Where `of` has words: a size with its name, { "length %.9g", "长度 %.9g" } and 64. One %.9g, or none. */
 void prove_add_at(prove_finding *f, words what, words of, double n, double value, const char *unit);
 words prove_verdict_words(prove_verdict v); /* HOLDS 成立, REFUTED 不成立, DEPENDS 视情况而定 */
+words prove_kind_words(prove_kind k);       /* measured 测量, algebra 代数, definition 定义 */
 
 /* ---------------------------------------------------------------- two dogs (order.c) */
 

@@ -5,23 +5,24 @@
 #include "zoo/look.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A Transformer with random weights, over some random texts: layers of attention and a two-layer map, with
- * normalisation before each, with residual connections or without. */
+ * normalisation before each, with residual connections or without. float32, as models are. */
 
-enum { TEXTS = 24, FITTED = 16, STACK_WEIGHTS = 6 }; /* texts in all; those that a map is fitted on */
+enum { LAYERS = 6, TEXTS = 12, FITTED = 8, STACK_WEIGHTS = 6 }; /* texts in all; those that a map is fitted on */
 
 typedef struct stack {
     measure_encoding m;
     bool causal, residual;
-    int64_t tokens, width;         /* T, C */
-    double *x, *y;                 /* (TEXTS T, C): the stream; its normalised copy, then what a branch gives */
-    double *part[4];               /* (T, C): q, k, v and the attention's output; the first two hold the map's middle */
-    double *weight[STACK_WEIGHTS]; /* (C, C) four times, (C, 2C), (2C, C) */
-    double *probe;                 /* (FITTED T + C + 1, C + 1): the stream and a 1, then the ridge */
-    double *goal;                  /* (FITTED T + C + 1): the places to be read */
+    int64_t tokens, width;        /* T, C */
+    float *x, *y;                 /* (TEXTS T, C): the stream; its normalised copy, then what a branch gives */
+    float *part[4];               /* (TEXTS T, C): q, k, v and attention's output; the first holds the map's middle */
+    float *weight[STACK_WEIGHTS]; /* (C, C) four times, (C, 2C), (2C, C) */
+    float *panel;                 /* (2C, TILE): some columns of a weight */
+    double *kernel, *goal;        /* (FITTED T, FITTED T), (FITTED T) */
 } stack;
 
 enum { VOCABULARY = 256 };
@@ -30,172 +31,217 @@ enum { VOCABULARY = 256 };
 static void stack_close(stack *s)
 {
     measure_close(&s->m);
-    free(s->x), free(s->y), free(s->probe), free(s->goal);
+    free(s->x), free(s->y), free(s->panel), free(s->kernel), free(s->goal);
     for (int n = 0; n < 4; n++)
         free(s->part[n]);
-    for (int n = 0; n < 6; n++)
+    for (int n = 0; n < STACK_WEIGHTS; n++)
         free(s->weight[n]);
+}
+
+enum { TILE = 8, TILE_ROWS = 4 };
+
+static bool take_floats(float **x, int64_t a, int64_t b)
+{
+    return (*x = calloc((size_t)(a * b), sizeof **x)) != NULL;
 }
 
 static bool take_memory(stack *s, pe_error *err)
 {
-    int64_t n = TEXTS * s->tokens, C = s->width;
-    bool whole = (s->x = measure_memory(n, C, err)) && (s->y = measure_memory(n, C, err)) &&
-                 (s->probe = measure_memory(n + C + 1, C + 1, err)) && (s->goal = measure_memory(n + C + 1, 1, err));
+    int64_t n = TEXTS * s->tokens, C = s->width, fitted = FITTED * s->tokens;
+    bool whole = take_floats(&s->x, n, C) && take_floats(&s->y, n, C) && take_floats(&s->panel, 2 * C, TILE) &&
+                 (s->kernel = measure_memory(fitted, fitted, err)) && (s->goal = measure_memory(fitted, 1, err));
     for (int i = 0; whole && i < 4; i++)
-        whole = (s->part[i] = measure_memory(s->tokens, i < 2 ? 2 * C : C, err));
-    for (int i = 0; whole && i < 6; i++)
-        whole = (s->weight[i] = measure_memory(C, i < 4 ? C : 2 * C, err));
+        whole = take_floats(&s->part[i], n, i ? C : 2 * C);
+    for (int i = 0; whole && i < STACK_WEIGHTS; i++)
+        whole = take_floats(&s->weight[i], C, i < 4 ? C : 2 * C);
     return whole;
 }
 
-static pe_status stack_open(stack *s, const prove_given *g, pe_error *err)
+static pe_status stack_open(stack *s, const char *spec, const prove_given *g, pe_error *err)
 {
     *s = (stack){ .causal = g->causal, .residual = g->residual, .tokens = g->length };
-    TRY(measure_open(&s->m, g->spec[0], g, err));
+    TRY(measure_open(&s->m, spec, g, err));
     s->width = s->m.shape.heads * s->m.shape.head_dim;
     bool fits = measure_width(&s->m) == s->width && s->m.shape.model_dim == s->width && pe_encoding_axes(s->m.e) == 1;
     if (!fits)
-        return io_fail(err, PE_ERR_UNSUITED, "%s changes the width or has more axes; needs one that does not",
-                       g->spec[0]);
+        return io_fail(err, PE_ERR_UNSUITED, "%s changes the width or has more axes; needs one that does not", spec);
     if (!take_memory(s, err))
         return io_fail(err, PE_ERR_NOMEM, "no memory for a small Transformer");
     return PE_OK;
 }
 
-/* Random words with the codes that the spec adds; each text begins with the same word. */
+/* Where a token stands in its text, of mean 0. */
+static double place_of(const stack *s, int64_t n)
+{
+    return ((double)(n % s->tokens) + 0.5) / (double)s->tokens - 0.5;
+}
+
+/* Random words of deviation 1 with the codes that the spec adds; each text begins with the same word. */
 static pe_status stack_fill(stack *s, uint64_t seed, pe_error *err)
 {
     int64_t T = s->tokens, C = s->width;
+    uint64_t text = random_at(seed, 1);
     for (int64_t n = 0; n < TEXTS * T; n++) {
-        uint64_t word = n % T ? (uint64_t)measure_range(&seed, 1, VOCABULARY) : 0; /* each text begins alike */
-        measure_normals(s->x + n * C, C, 1, word * 1000003);
-        s->goal[n] = ((double)(n % T) + 0.5) / (double)T - 0.5; /* of mean 0 */
+        uint64_t word = n % T ? (uint64_t)measure_range(&text, 1, VOCABULARY) : 0, state = random_at(seed, 2 + word);
+        for (int64_t c = 0; c < C; c++)
+            s->x[n * C + c] = (float)measure_normal(&state);
     }
-    pe_view x = pe_view_of(s->x, PE_F64, TEXTS, T, 1, C);
+    pe_view x = pe_view_of(s->x, PE_F32, TEXTS, T, 1, C);
     return pe_embed(s->m.e, x, x, pe_positions_run(TEXTS, T, 0), &PE_MAKE(pe_run, .params = s->m.w), err);
 }
 
-/* to (n, out) = x (n, in) W (in, out). */
-static void times(double *to, const double *x, const double *W, int64_t n, int64_t in, int64_t out)
+/* ---------------------------------------------------------------- a layer */
+
+typedef float four __attribute__((vector_size(16))); /* by loops over floats it takes five times as long */
+
+/* sum (TILE_ROWS, TILE) = x (TILE_ROWS, in) panel (in, TILE): the sums stay in registers. */
+static void tile(float *sum, const float *x, const float *panel, int64_t in)
 {
-    memset(to, 0, (size_t)(n * out) * sizeof *to);
-    for (int64_t t = 0; t < n; t++)
-        for (int64_t i = 0; i < in; i++) {
-            const double f = x[t * in + i], *row = W + i * out;
-            for (int64_t o = 0; o < out; o++)
-                to[t * out + o] += f * row[o];
-        }
+    four s[TILE_ROWS][TILE / 4] = { { { 0 } } }, p[TILE / 4];
+    for (int64_t i = 0; i < in; i++, panel += TILE) {
+        memcpy(p, panel, sizeof p);
+        for (int r = 0; r < TILE_ROWS; r++)
+            for (int c = 0; c < TILE / 4; c++)
+                s[r][c] += x[r * in + i] * p[c];
+    }
+    memcpy(sum, s, sizeof s);
 }
 
+/* to (n, out) = x (n, in) W (in, out); n is a multiple of TILE_ROWS, as TEXTS is. */
+static void times(float *to, const float *x, const float *W, int64_t n, int64_t in, int64_t out, float *panel)
+{
+    for (int64_t from = 0; from < out; from += TILE) {
+        int64_t columns = out - from < TILE ? out - from : TILE;
+        for (int64_t i = 0; i < in * TILE; i++)
+            panel[i] = i % TILE < columns ? W[i / TILE * out + from + i % TILE] : 0;
+        for (int64_t t = 0; t < n; t += TILE_ROWS) {
+            float sum[TILE_ROWS * TILE];
+            tile(sum, x + t * in, panel, in);
+            for (int64_t r = 0; r < TILE_ROWS; r++)
+                memcpy(to + (t + r) * out + from, sum + r * TILE, (size_t)columns * sizeof *to);
+        }
+    }
+}
+
+_Static_assert(TEXTS % TILE_ROWS == 0, "times takes rows by fours");
+
 /* Mean 0, deviation 1. */
-static void normalise(double *to, const double *x, int64_t n, int64_t width)
+static void normalise(float *to, const float *x, int64_t n, int64_t width)
 {
     for (int64_t t = 0; t < n; t++, x += width, to += width) {
         double mean = 0, square = 0;
         for (int64_t c = 0; c < width; c++)
-            mean += x[c] / (double)width;
+            mean += (double)x[c] / (double)width;
         for (int64_t c = 0; c < width; c++)
-            square += (x[c] - mean) * (x[c] - mean) / (double)width;
+            square += ((double)x[c] - mean) * ((double)x[c] - mean) / (double)width;
         for (int64_t c = 0; c < width; c++)
-            to[c] = (x[c] - mean) / sqrt(square + 1e-12);
+            to[c] = (float)(((double)x[c] - mean) / sqrt(square + 1e-12));
     }
 }
 
 /* Adds a branch's result to the stream, or replaces the stream without residual connections. */
-static void join_branch(double *x, const double *y, int64_t n, bool residual)
+static void join_branch(float *x, const float *y, int64_t n, bool residual)
 {
     for (int64_t i = 0; i < n; i++)
         x[i] = residual ? x[i] + y[i] : y[i];
 }
 
+/* Text by text, by the definition. */
 static pe_status attend(const stack *s, pe_error *err)
 {
     int64_t H = s->m.shape.heads, D = s->m.shape.head_dim, T = s->tokens;
     pe_positions at = pe_positions_run(1, T, 0);
-    pe_attention a =
-        PE_MAKE(pe_attention, .out = pe_view_of(s->part[3], PE_F64, 1, T, H, D),
-                .q = pe_view_of(s->part[0], PE_F64, 1, T, H, D), .k = pe_view_of(s->part[1], PE_F64, 1, T, H, D),
-                .v = pe_view_of(s->part[2], PE_F64, 1, T, H, D), .q_at = at, .k_at = at, .mask.causal = s->causal);
-    return zoo_look(s->m.e, a, s->m.w, err);
-}
-
-static pe_status layer(stack *s, double *x, double *y, pe_error *err)
-{
-    int64_t T = s->tokens, C = s->width;
-    normalise(y, x, T, C);
-    for (int n = 0; n < 3; n++)
-        times(s->part[n], y, s->weight[n], T, C, C);
-    TRY(attend(s, err));
-    times(y, s->part[3], s->weight[3], T, C, C);
-    join_branch(x, y, T * C, s->residual);
-    normalise(y, x, T, C);
-    times(s->part[0], y, s->weight[4], T, C, 2 * C);
-    for (int64_t i = 0; i < 2 * T * C; i++)
-        s->part[0][i] = fmax(s->part[0][i], 0);
-    times(y, s->part[0], s->weight[5], T, 2 * C, C);
-    join_branch(x, y, T * C, s->residual);
+    for (int64_t text = 0; text < TEXTS; text++) {
+        pe_view part[4];
+        for (int n = 0; n < 4; n++)
+            part[n] = pe_view_of(s->part[n] + text * T * H * D, PE_F32, 1, T, H, D);
+        pe_attention a = PE_MAKE(pe_attention, .out = part[3], .q = part[0], .k = part[1], .v = part[2], .q_at = at,
+                                 .k_at = at, .mask.causal = s->causal);
+        TRY(zoo_look(s->m.e, a, s->m.w, err));
+    }
     return PE_OK;
 }
 
-/* one layer up */
+static pe_status layer(stack *s, pe_error *err)
+{
+    int64_t n = TEXTS * s->tokens, C = s->width;
+    normalise(s->y, s->x, n, C);
+    for (int i = 0; i < 3; i++)
+        times(s->part[i], s->y, s->weight[i], n, C, C, s->panel);
+    TRY(attend(s, err));
+    times(s->y, s->part[3], s->weight[3], n, C, C, s->panel);
+    join_branch(s->x, s->y, n * C, s->residual);
+    normalise(s->y, s->x, n, C);
+    times(s->part[0], s->y, s->weight[4], n, C, 2 * C, s->panel);
+    for (int64_t i = 0; i < 2 * n * C; i++)
+        s->part[0][i] = fmaxf(s->part[0][i], 0);
+    times(s->y, s->part[0], s->weight[5], n, 2 * C, C, s->panel);
+    join_branch(s->x, s->y, n * C, s->residual);
+    return PE_OK;
+}
+
+/* One layer up, with new weights: uniform, of deviation 1 / sqrt(in), and sqrt(2) of that behind the relu. */
 static pe_status stack_apply_layer(stack *s, uint64_t seed, pe_error *err)
 {
     for (int n = 0; n < STACK_WEIGHTS; n++) {
         int64_t in = n < 5 ? s->width : 2 * s->width, out = n == 4 ? 2 * s->width : s->width;
-        measure_normals(s->weight[n], in * out, sqrt((n == 5 ? 2 : 1) / (double)in), seed + (uint64_t)n);
+        uint64_t state = random_at(seed, (uint64_t)n);
+        double size = sqrt((n == 5 ? 6 : 3) / (double)in);
+        for (int64_t i = 0; i < in * out; i++)
+            s->weight[n][i] = (float)(size * measure_uniform(&state));
     }
-    for (int64_t t = 0; t < TEXTS; t++) {
-        int64_t from = t * s->tokens * s->width;
-        TRY(layer(s, s->x + from, s->y + from, err));
-    }
-    return PE_OK;
+    return layer(s, err);
 }
+
+/* ---------------------------------------------------------------- the probe */
 
 /* Can position still be read in higher layers? At every layer of a Transformer with random weights a linear map is
  * fitted that predicts a token's position, and tested on other texts. R^2 is the share of the positions' variance that
- * it explains: 1 all, 0 none or worse than the mean. The second number is how far the tokens of a text are from their
- * mean, relative to their size: 0 if all have become equal. */
+ * it explains: 1 all, 0 none or worse than the mean. */
 
-enum { LAYERS = 6 };
-#define RIDGE 1e-3
+#define RIDGE 1e-3 /* of the mean square, in place of the noise of real activations */
 
-/* probe: rows `from` on of the stream, each with a 1; behind them, of those that are fitted, the ridge: as many rows as
- * columns, each of one element, whose place is 0. */
-static int64_t fill_probe(stack *s, int64_t from, int64_t to)
+/* x.y of two tokens of the stream and a 1. */
+static double kernel_of(const stack *s, int64_t a, int64_t b)
 {
-    int64_t C = s->width, n = to - from;
-    double *ridge = s->probe + n * (C + 1);
-    memset(s->probe, 0, (size_t)((n + C + 1) * (C + 1)) * sizeof *s->probe);
-    for (int64_t t = 0; t < n; t++) {
-        memcpy(s->probe + t * (C + 1), s->x + (from + t) * C, (size_t)C * sizeof *s->probe);
-        s->probe[t * (C + 1) + C] = 1;
+    const float *x = s->x + a * s->width, *y = s->x + b * s->width;
+    four sum = { 0 }, u, v;
+    float rest = 1;
+    int64_t c = 0;
+    for (; c + 4 <= s->width; c += 4) {
+        memcpy(&u, x + c, sizeof u);
+        memcpy(&v, y + c, sizeof v);
+        sum += u * v;
     }
-    for (int64_t c = 0; c <= C; c++)
-        ridge[c * (C + 1) + c] = sqrt(RIDGE * (double)n);
-    return n + C + 1;
+    for (; c < s->width; c++)
+        rest += x[c] * y[c];
+    return (double)sum[0] + (double)sum[1] + (double)sum[2] + (double)sum[3] + (double)rest;
 }
 
-/* R^2 on the texts that the map was not fitted on. The ridge stands for the noise of real activations: differences much
- * smaller than the vectors themselves are not readable. */
-static pe_status read_place(double *r2, stack *s, pe_error *err)
+/* R^2 on the texts that the map was not fitted on. Fewer tokens than elements: the map is a sum of tokens, whose
+ * weights are solved for. */
+static double read_place(stack *s)
 {
-    int64_t T = s->tokens, C = s->width, from = FITTED * T, to = TEXTS * T;
-    double residual, wrong = 0, all = 0, *map = measure_memory(C + 1, 1, err);
-    if (!map)
-        return PE_ERR_NOMEM;
-    int64_t rows = fill_probe(s, 0, from);
-    memset(s->goal + from, 0, (size_t)(C + 1) * sizeof *s->goal);
-    pe_status status = measure_map(map, &residual, s->probe, C + 1, s->goal, 1, rows, err);
-    fill_probe(s, from, to);
-    for (int64_t t = from; !status && t < to; t++) {
-        double place = s->goal[t % T], off = measure_dot(map, s->probe + (t - from) * (C + 1), C + 1) - place;
+    int64_t n = FITTED * s->tokens;
+    double wrong = 0, all = 0, trace = 0;
+    for (int64_t a = 0; a < n; a++) {
+        s->goal[a] = place_of(s, a);
+        for (int64_t b = 0; b <= a; b++)
+            s->kernel[a * n + b] = kernel_of(s, a, b);
+        trace += s->kernel[a * n + a];
+    }
+    for (int64_t a = 0; a < n; a++)
+        s->kernel[a * n + a] += RIDGE * trace / (double)n;
+    measure_cholesky(s->kernel, n);
+    measure_cholesky_solve(s->kernel, n, s->goal, 1);
+    for (int64_t t = n; t < TEXTS * s->tokens; t++) {
+        double place = place_of(s, t), off = -place;
+        for (int64_t a = 0; a < n; a++)
+            off += s->goal[a] * kernel_of(s, a, t);
         wrong += off * off;
         all += place * place;
     }
-    *r2 = fmax(1 - wrong / all, 0);
-    free(map);
-    return status;
+    return fmax(1 - wrong / all, 0);
 }
 
 /* Of all texts: root of the mean square of what is left of a token without its text's mean, of its size. */
@@ -204,112 +250,264 @@ static double spread_of(const stack *s)
     int64_t T = s->tokens, C = s->width;
     double apart = 0, all = 0;
     for (int64_t n = 0; n < TEXTS * C; n++) {
-        const double *x = s->x + n / C * T * C + n % C;
+        const float *x = s->x + n / C * T * C + n % C;
         double mean = 0;
         for (int64_t t = 0; t < T; t++)
-            mean += x[t * C] / (double)T;
+            mean += (double)x[t * C] / (double)T;
         for (int64_t t = 0; t < T; t++) {
-            apart += (x[t * C] - mean) * (x[t * C] - mean);
-            all += x[t * C] * x[t * C];
+            apart += ((double)x[t * C] - mean) * ((double)x[t * C] - mean);
+            all += (double)x[t * C] * (double)x[t * C];
         }
     }
     return all > 0 ? sqrt(apart / all) : 0;
 }
 
-typedef struct layers {
-    double r2[LAYERS + 1];     /* how well place can be read after so many layers */
-    double spread[LAYERS + 1]; /* how far tokens are from their mean */
-} layers;
+/* ---------------------------------------------------------------- all seeds of one size */
 
-static pe_status probe_layers(layers *p, stack *s, uint64_t seed, pe_error *err)
+typedef struct probe {
+    const char *spec;
+    prove_given g;                          /* of one size */
+    double r2[LAYERS + 1][PROVE_SEEDS];     /* how well place can be read after so many layers */
+    double spread[LAYERS + 1][PROVE_SEEDS]; /* how far tokens are from their mean */
+} probe;
+
+static pe_status probe_layers(probe *p, stack *s, int n, uint64_t seed, pe_error *err)
 {
-    TRY(stack_fill(s, seed, err));
+    TRY(stack_fill(s, random_at(seed, 0), err));
     for (int l = 0; l <= LAYERS; l++) {
         if (l)
-            TRY(stack_apply_layer(s, seed + (uint64_t)(l * STACK_WEIGHTS), err));
-        TRY(read_place(&p->r2[l], s, err));
-        p->spread[l] = spread_of(s);
+            TRY(stack_apply_layer(s, random_at(seed, (uint64_t)l), err));
+        p->r2[l][n] = read_place(s);
+        p->spread[l][n] = spread_of(s);
     }
     return PE_OK;
 }
 
-static pe_status probe(layers *p, const prove_given *g, pe_error *err)
+static pe_status probe_seed(void *with, int n, uint64_t seed, pe_error *err)
 {
+    probe *p = with;
     stack s;
-    pe_status status = stack_open(&s, g, err);
-    status = status ? status : probe_layers(p, &s, g->seed, err);
+    prove_given g = p->g;
+    g.seed = seed;
+    pe_status status = stack_open(&s, p->spec, &g, err);
+    status = status ? status : probe_layers(p, &s, n, seed, err);
     stack_close(&s);
     return status;
 }
 
-#define READ 0.5  /* R^2 from which place counts as readable */
-#define TRACE 0.2 /* and as readable in part */
-
-static void add_layers(prove_finding *out, const layers *p)
+static pe_status probe_run(probe *p, const char *spec, const prove_given *g, pe_error *err)
 {
-    for (int l = 0; l <= LAYERS; l++)
-        prove_add(out, (words){ "R^2 of a token's place after layers", "位置可读程度 R²，已过层数" },
-                  measure_named("", l).is, p->r2[l], "");
-    for (int l = 0; l <= LAYERS; l++)
-        prove_add(
-            out, (words){ "tokens less their mean, of their size, after layers", "词元与均值之差的相对大小，已过层数" },
-            measure_named("", l).is, 100 * p->spread[l], "%");
+    p->spec = spec;
+    p->g = *g;
+    return measure_each_seed(probe_seed, p, g, err);
 }
 
-/* given: spec, heads, head_dim, length (tokens of a text), causal, residual. REFUTED where a layer has lost the place.
- */
+/* Sizes that are tried where the claim is given none: heads and width are varied one at a time, up to the width of the
+ * first Transformer. */
+static const pe_shape probe_sizes[] = { { .heads = 8, .head_dim = 64 },
+                                        { .heads = 1, .head_dim = 128 },
+                                        { .heads = 4, .head_dim = 32 },
+                                        { .heads = 16, .head_dim = 8 } };
+enum { SIZES = sizeof probe_sizes / sizeof *probe_sizes };
+
+static int probe_size_count(const prove_given *g)
+{
+    return g->heads && g->head_dim ? 1 : SIZES;
+}
+
+static prove_given probe_sized(const prove_given *g, int n)
+{
+    prove_given one = *g;
+    one.heads = g->heads ? g->heads : probe_sizes[n].heads;
+    one.head_dim = g->head_dim ? g->head_dim : probe_sizes[n].head_dim;
+    one.model_dim = one.heads * one.head_dim;
+    return one;
+}
+
+static measure_text probe_name(const probe *p, const char *of)
+{
+    measure_text t;
+    snprintf(t.is, sizeof t.is, "%.40s, d = %lld, H = %lld%s", p->spec, (long long)p->g.model_dim, (long long)p->g.heads,
+             of);
+    return t;
+}
+
+static void add_layers(prove_finding *out, const probe *p)
+{
+    char of[40];
+    for (int l = 0; l <= LAYERS; l++) {
+        snprintf(of, sizeof of, ", %d", l);
+        measure_add_spread(out, (words){ "R^2 of a token's place after layers", "位置可读程度 R²，已过层数" },
+                           probe_name(p, of).is, measure_spread_of(p->r2[l]), "");
+    }
+}
+
+static void add_spreads(prove_finding *out, const probe *p)
+{
+    char of[40];
+    for (int l = 0; l <= LAYERS; l++) {
+        measure_spread s = measure_spread_of(p->spread[l]);
+        snprintf(of, sizeof of, ", %d", l);
+        s = (measure_spread){ 100 * s.median, 100 * s.least, 100 * s.most };
+        measure_add_spread(
+            out, (words){ "tokens less their mean, of their size, after layers", "词元与均值之差的相对大小，已过层数" },
+            probe_name(p, of).is, s, "%");
+    }
+}
+
+/* ---------------------------------------------------------------- the claims */
+
+static const words R2_LAST = { "R^2 of a token's place at the last layer", "最后一层的位置可读程度 R²" };
+
+/* How many of the seeds pass, size by size. */
+typedef struct probe_tally {
+    prove_finding *out;
+    int good, bad;
+} probe_tally;
+
+static void probe_conclude(const probe_tally *t, words what, const words because[PROVE_VERDICT_COUNT])
+{
+    prove_verdict v = !t->bad ? PROVE_HOLDS : !t->good ? PROVE_REFUTED : PROVE_DEPENDS;
+    measure_add_first(t->out, what, measure_named("/ ", t->good + t->bad).is, t->bad, "");
+    prove_say(t->out, v, because[v]);
+}
+
+/* What a model without any code makes of the same texts, with given's mask and residuals, at the smallest size: no
+ * place is there to be read, however wide the model is. */
+static pe_status probe_control(probe *p, const prove_given *g, pe_error *err)
+{
+    prove_given one = probe_sized(g, probe_size_count(g) - 1);
+    return probe_run(p, zoo_look_plain(), &one, err);
+}
+
+typedef pe_status probe_size_fn(probe_tally *t, probe *p, const prove_given *g, pe_error *err);
+
+/* each gets two probes: one to fill, behind it that of a model without an encoding. */
+static pe_status probe_each_size(probe_tally *t, probe_size_fn *each, const prove_given *g, pe_error *err)
+{
+    probe *p = calloc(2, sizeof *p);
+    pe_status status = p ? probe_control(&p[1], g, err) : io_fail(err, PE_ERR_NOMEM, "no memory for a Transformer");
+    for (int n = 0; !status && n < probe_size_count(g); n++) {
+        prove_given one = probe_sized(g, n);
+        status = each(t, p, &one, err);
+    }
+    if (!status)
+        measure_add_spread(t->out, R2_LAST, probe_name(&p[1], ", without an encoding").is,
+                           measure_spread_of(p[1].r2[LAYERS]), "");
+    free(p);
+    return status;
+}
+
+static const words KEPT = { "least R^2 of any layer, of that of the input", "各层最小的 R² 与输入层 R² 之比" };
+
+/* The share of the input's R^2 that is left at the worst layer. */
+static void add_kept(probe_tally *t, const probe *p)
+{
+    double share[PROVE_SEEDS];
+    for (int n = 0; n < PROVE_SEEDS; n++) {
+        double least = p->r2[0][n];
+        for (int l = 1; l <= LAYERS; l++)
+            least = fmin(least, p->r2[l][n]);
+        share[n] = p->r2[0][n] > 0 ? 100 * least / p->r2[0][n] : 0;
+        t->good += share[n] >= 50;
+        t->bad += share[n] < 50;
+    }
+    measure_add_spread(t->out, KEPT, probe_name(p, "").is, measure_spread_of(share), "%");
+}
+
+static pe_status kept_at(probe_tally *t, probe *p, const prove_given *g, pe_error *err)
+{
+    TRY(probe_run(p, g->spec[0], g, err));
+    add_kept(t, p);
+    add_layers(t->out, p);
+    return PE_OK;
+}
+
+/* given: spec, length (tokens of a text), causal, residual; heads and head_dim, or neither. */
 pe_status measure_probe_kept(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    double least = 1;
-    layers p;
-    TRY(probe(&p, g, err));
-    for (int l = 0; l <= LAYERS; l++)
-        least = fmin(least, p.r2[l]);
-    prove_add(out, (words){ "least R^2 of any layer", "各层中最小的 R²" }, g->spec[0], least, "");
-    add_layers(out, &p);
-    bool kept = least > READ;
-    prove_judge(out, kept,
-                (words){ "At every layer a linear map still tells most of a token's place.",
-                         "在每一层，线性映射都还能读出词元位置的大部分信息。" },
-                (words){ "At some layer a linear map tells less than half of a token's place.",
-                         "在某一层，线性映射读出的位置信息已不足一半。" });
+    probe_tally t = { .out = out };
+    TRY(probe_each_size(&t, kept_at, g, err));
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "At every layer, size and seed a linear map still explains more than half of what it explains of the input; "
+          "with none there is nothing to explain.",
+          "在每一层、每种尺寸、每个随机种子下，线性映射能解释的都超过输入层的一半；没有位置编码时则无可解释。" },
+        { "At some layer a linear map explains less than half of what it explains of the input.",
+          "在某一层，线性映射能解释的已不足输入层的一半。" },
+        { "It depends on the width, the heads and the draw: the evidence has the sizes at which, in some draws, a layer "
+          "keeps less than half of what the input has.",
+          "取决于宽度、头数和随机抽取：数据中列出了在某些抽取下有的层保留不足输入层一半的尺寸。" },
+    };
+    probe_conclude(&t, (words){ "runs in which a layer keeps less than half", "某一层保留不足一半的次数" }, because);
     return PE_OK;
 }
 
-#define ALIKE 0.1 /* of a token's size: below it tokens have become one */
+static pe_status lost_at(probe_tally *t, probe *p, const prove_given *g, pe_error *err)
+{
+    TRY(probe_run(p, g->spec[0], g, err));
+    double none = measure_spread_of(p[1].r2[LAYERS]).most;
+    for (int n = 0; n < PROVE_SEEDS; n++) {
+        bool lost = p->r2[LAYERS][n] <= none + PROVE_ROUNDING;
+        t->good += lost;
+        t->bad += !lost;
+    }
+    measure_add_spread(t->out, R2_LAST, probe_name(p, "").is, measure_spread_of(p->r2[LAYERS]), "");
+    add_layers(t->out, p);
+    add_spreads(t->out, p);
+    return PE_OK;
+}
 
-/* given: as above. REFUTED where the last layer still tells the place, or its tokens are not alike. */
+/* given: as above. */
 pe_status measure_probe_lost(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    layers p;
-    TRY(probe(&p, g, err));
-    prove_add(out,
-              (words){ "tokens less their mean, of their size, at the last layer", "最后一层词元与均值之差的相对大小" },
-              g->spec[0], 100 * p.spread[LAYERS], "%");
-    add_layers(out, &p);
-    bool lost = p.r2[LAYERS] < TRACE && p.spread[LAYERS] < ALIKE;
-    prove_judge(out, lost,
-                (words){ "Layer by layer the tokens of a text become alike, and with what told them apart goes "
-                         "their place.",
-                         "一层层下来，同一文本的词元变得彼此相同，区分它们的信息连同位置一起消失。" },
-                (words){ "At the last layer tokens still differ, or a linear map still tells their place.",
-                         "最后一层的词元仍不相同，或线性映射仍能读出位置。" });
+    probe_tally t = { .out = out };
+    TRY(probe_each_size(&t, lost_at, g, err));
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "Layer by layer the tokens of a text become alike, and with what told them apart goes their place: at the "
+          "last layer it is read no better than without an encoding.",
+          "一层层下来，同一文本的词元变得彼此相同，区分它们的信息连同位置一起消失：最后一层读出的位置并不比没有位置编码时好。" },
+        { "At the last layer a linear map still tells the place.", "最后一层的线性映射仍能读出位置。" },
+        { "It depends on the size and the draw: in some runs the last layer still tells the place.",
+          "取决于尺寸和随机抽取：有些情形下最后一层仍能读出位置。" },
+    };
+    probe_conclude(&t, (words){ "runs whose last layer still tells the place", "最后一层仍能读出位置的次数" }, because);
     return PE_OK;
 }
 
-/* given: as above, causal. REFUTED where the last layer tells nothing of the place, or the input did already. */
+/* The same texts and weights with the mask and without. */
+static pe_status mask_at(probe_tally *t, probe *p, const prove_given *g, pe_error *err)
+{
+    prove_given open = *g;
+    double masked[PROVE_SEEDS];
+    TRY(probe_run(p, g->spec[0], g, err));
+    memcpy(masked, p->r2[LAYERS], sizeof masked);
+    measure_add_spread(t->out, R2_LAST, probe_name(p, g->causal ? ", causal mask" : ", no mask").is,
+                       measure_spread_of(masked), "");
+    add_layers(t->out, p);
+    open.causal = false;
+    TRY(probe_run(p, g->spec[0], &open, err));
+    measure_add_spread(t->out, R2_LAST, probe_name(p, ", no mask").is, measure_spread_of(p->r2[LAYERS]), "");
+    for (int n = 0; n < PROVE_SEEDS; n++) {
+        bool made = masked[n] > p->r2[LAYERS][n] && masked[n] > p->r2[0][n]; /* r2[0], the words, is the same */
+        t->good += made;
+        t->bad += !made;
+    }
+    return PE_OK;
+}
+
+/* given: as above, causal. */
 pe_status measure_probe_mask(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    layers p;
-    TRY(probe(&p, g, err));
-    prove_add(out, (words){ "R^2 at the last layer", "最后一层的 R²" }, g->spec[0], p.r2[LAYERS], "");
-    add_layers(out, &p);
-    bool made = p.r2[0] < TRACE && p.r2[LAYERS] > TRACE;
-    prove_judge(
-        out, made,
-        (words){ "The words tell nothing of the place; after some layers the mask has made it readable in "
-                 "part, even with random weights.",
-                 "词本身不含位置；经过几层之后，即使权重是随机的，因果掩码也已使位置部分可读。" },
-        (words){ "The mask adds no place that a linear map could read.", "掩码没有带来线性映射能读出的位置。" });
+    probe_tally t = { .out = out };
+    TRY(probe_each_size(&t, mask_at, g, err));
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "In every run the mask makes more of the place readable at the last layer than the words have, and than the "
+          "same model without the mask has: in part only, with random weights.",
+          "每一次测量中，加掩码后最后一层可读出的位置都多于输入的词，也多于同一模型不加掩码时；权重是随机的，只能读出一部分。" },
+        { "The mask adds no place that a linear map could read.", "掩码没有带来线性映射能读出的位置。" },
+        { "It depends on the size and the draw: in some runs the mask adds nothing that a linear map could read.",
+          "取决于尺寸和随机抽取：有些情形下，掩码没有带来线性映射能读出的位置。" },
+    };
+    probe_conclude(&t, (words){ "runs in which the mask adds nothing", "掩码没有带来位置的次数" }, because);
     return PE_OK;
 }

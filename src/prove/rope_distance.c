@@ -37,27 +37,22 @@ static double bound(const double *frequency, int64_t pairs, int64_t distance)
     for (int64_t p = 0; p < pairs; p++) {
         re += cos((double)distance * frequency[p]);
         im += sin((double)distance * frequency[p]);
-        sum += hypot(re, im);
+        sum += sqrt(re * re + im * im);
     }
     return sum / (double)pairs;
 }
 
-#define SAMPLES 512
-
-/* Mean over the distances from `from` up to twice that: all of them, or as many as SAMPLES, spread by the golden ratio
- * so that they are not in phase with any pair. */
+/* Mean over every distance from `from` up to twice that: with samples of them the noise is larger than what the
+ * octaves differ by. */
 static double octave(const double *frequency, int64_t pairs, int64_t from)
 {
-    int64_t count = from < SAMPLES ? from : SAMPLES;
     double sum = 0;
-    for (int64_t n = 0; n < count; n++) {
-        double part = from < SAMPLES ? (double)n / (double)from : fmod((double)n * 0.61803398874989485, 1);
-        sum += bound(frequency, pairs, from + (int64_t)(part * (double)from + 0.5));
-    }
-    return sum / (double)count;
+    for (int64_t n = from; n < 2 * from; n++)
+        sum += bound(frequency, pairs, n);
+    return sum / (double)from;
 }
 
-#define FAR_ENOUGH 256 /* tokens: a bound that rises before them does not decay */
+#define FAR_ENOUGH 256 /* tokens: how far the paper's figure of the bound goes */
 
 /* given: spec, head_dim, length (the last distance). HOLDS: it falls with every doubling of the distance, DEPENDS: with
  * those up to a distance, REFUTED: it rises among near tokens already. */
@@ -75,8 +70,10 @@ pe_status measure_bound_decays(prove_finding *out, const prove_given *g, pe_erro
         fell = falls ? 2 * from : fell;
         before = here;
     }
-    measure_add_first(out, (words){ "distance up to which each doubling lowers it", "上界逐次下降所到的距离" },
-                      g->spec[0], (double)fell, "");
+    char of[96];
+    snprintf(of, sizeof of, "%.60s, head_dim = %lld", g->spec[0], (long long)g->head_dim);
+    measure_add_first(out, (words){ "distance up to which each doubling lowers it", "上界逐次下降所到的距离" }, of,
+                      (double)fell, "");
     prove_verdict v = falls ? PROVE_HOLDS : fell >= FAR_ENOUGH ? PROVE_DEPENDS : PROVE_REFUTED;
     static const words because[PROVE_VERDICT_COUNT] = {
         { "Each time the distance doubles the bound falls.", "距离每加倍一次，上界都下降。" },

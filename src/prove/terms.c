@@ -399,7 +399,7 @@ static const prove_claim claims[] = {
       .put = { "Adding it loses nothing: a linear map can read both the word and the place from the sum.",
                "加上它没有损失：线性映射能从和里同时读出词和位置。" },
       .source = "Kazemnejad 2019 (kazemnejad.com/blog/transformer_architecture_positional_encoding)",
-      .given = { .spec = { "sinusoidal" }, .length = 128, .seed = 1 },
+      .given = { .spec = { "sinusoidal" }, .length = 128, .seed = 1 }, /* widths: its own, from 512 down */
       .measure = measure_adding_loses,
       .takes = PE_HOOK_EMBED },
 };
