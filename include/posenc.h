@@ -651,8 +651,8 @@ PE_API pe_status pe_positions_grid(int64_t *at, int64_t t, int64_t h, int64_t w,
 
 #define PE_CLAIM_UNIQUE 1u       /* no two positions have the same code                                      */
 #define PE_CLAIM_ANY_LENGTH 2u   /* a position's code does not depend on the length of the sequence          */
-#define PE_CLAIM_BOUNDED 4u      /* the code is bounded for all positions                                    */
-#define PE_CLAIM_LINEAR 8u       /* code(t + k) = M(k) code(t), one M for all t                              */
+#define PE_CLAIM_BOUNDED 4u      /* the code is bounded for all positions of the sequence, however long it is */
+#define PE_CLAIM_LINEAR 8u       /* code(t + k) = M(k) code(t) + b(k), one M and one b for all t             */
 #define PE_CLAIM_RELATIVE 16u    /* the score depends on i - j only                                          */
 #define PE_CLAIM_NORM 32u        /* the vectors that it changes keep their norm                              */
 #define PE_CLAIM_AXES 64u        /* axes do not mix                                                          */

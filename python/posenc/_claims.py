@@ -249,7 +249,7 @@ def _axes(s: _Subject) -> Verdict:
     return _outcome(worst < EXACT), worst
 
 
-# ---------------------------------------------------------------- code(t + k) = M(k) code(t)
+# ---------------------------------------------------------------- code(t + k) = M(k) code(t) + b(k)
 
 
 def _basis(code: Array, image: Array) -> tuple[Array, Array]:
@@ -283,17 +283,26 @@ def _shifted(s: _Subject, limit: int, shift: At) -> tuple[At, At]:
 
 
 def _linear_by(s: _Subject, shift: At) -> Verdict:
-    """M is solved for on some positions and tried on others. Codes that are all independent fit any map."""
+    """Without a constant, or with one."""
+    verdict = _fit_shift(s, shift, constant=False)
+    return _fit_shift(s, shift, constant=True) if verdict[0] == "fails" else verdict
+
+
+def _fit_shift(s: _Subject, shift: At, constant: bool) -> Verdict:
+    """M and b are solved for on some positions and tried on others. Codes that are all independent fit any map."""
     encoding = s.encoding
     widths = {"embed": encoding.model_dim, "rotate": encoding.head_dim, "bias": encoding.heads}
     samples = max(SAMPLES, 2 * sum(widths[hook] for hook in encoding.hooks))
-    limit = 1000 if not s.endless() else REACH[LINEAR] if s.touches else 1 << 30
+    limit = 1000 if constant or not s.endless() else REACH[LINEAR] if s.touches else 1 << 30
     pairs = [_shifted(s, 150 if i % 2 else limit, shift) for i in range(2 * samples)]
     code, image = (s.codes([pair[side] for pair in pairs]) for side in (0, 1))
     used = (code != 0).any(axis=0) | (image != 0).any(axis=0)
     code, image = code[:, used], image[:, used]
+    if constant:  # a 1 behind the code: b
+        code = np.hstack([code, np.ones((len(code), 1))])
+        image = np.hstack([image, np.zeros((len(image), 1))])
     basis, of_basis = _basis(code[:samples], image[:samples])
-    size = np.maximum(np.abs(image[samples:]).max(axis=1, initial=0), 1e-300)
+    size = np.maximum(np.abs(image[samples:]).max(axis=1, initial=0), 1 if constant else 1e-300)
     left = image[samples:] - code[samples:] @ basis.T @ of_basis
     worst = float((np.abs(left).max(axis=1, initial=0) / size).max())
     distinct = len({row.tobytes() for row in code[:samples]})

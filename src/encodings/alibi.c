@@ -109,7 +109,7 @@ static pe_status init(part *p, pe_error *err)
     p->absolute = num(p, PRODUCTS) != 0;
     p->straight = !p->absolute;
     if (p->absolute)
-        p->claims &= ~(PE_CLAIM_RELATIVE | PE_CLAIM_UNIQUE);
+        p->claims &= ~(PE_CLAIM_RELATIVE | PE_CLAIM_UNIQUE | PE_CLAIM_LINEAR);
     if (num(p, FORM) != 0)
         p->claims |= PE_CLAIM_SYMMETRIC;
     return PE_OK;
@@ -157,7 +157,7 @@ const row pe_row_alibi = {
               .models = "BLOOM|MPT|Falcon-RW|Baichuan-13B|Jina embeddings (symmetric)",
               .idea = PE_IDEA_BIAS,
               .hooks = PE_HOOK_BIAS,
-              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS,
+              .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_LINEAR | PE_CLAIM_RELATIVE | PE_CLAIM_ENDLESS,
               .key_count = COUNT_OF(keys),
               .examples = examples,
               .example_count = COUNT_OF(examples) },

@@ -184,20 +184,47 @@ property_verdict property_any_length(property_subject *s)
 
 /* ---------------------------------------------------------------- bounded */
 
-/* The largest element far away over the largest nearby. A logarithm from 10^3 to 2^36 grows 2-fold or more. */
+/* A spec whose keys say how long the text is, in a text as long as positions go; as it is where no such key changes
+ * its code, or such a table cannot be had. */
+static void in_long_text(property_subject *out, const property_subject *s)
+{
+    char length[24];
+    char *spec = measure_with_key(pe_encoding_spec(s->e), 0, "length", "1");
+    snprintf(length, sizeof length, "%lld", (long long)PE_POSITION_MAX);
+    for (int part = 0; spec && part < zoo_spec_parts(pe_encoding_spec(s->e)); part++) {
+        char *old = spec;
+        spec = measure_with_key(part ? old : pe_encoding_spec(s->e), part, "length", length);
+        free(old);
+    }
+    if (!spec || property_open(out, spec, s->shape, PROPERTY_SEED, NULL))
+        property_open(out, s->spec, s->shape, PROPERTY_SEED, NULL);
+    free(spec);
+    if (out->e) {
+        out->code = s->code;
+        take_contents(out, s);
+    }
+}
+
+/* The largest element far away over the largest nearby. A logarithm from 10^3 to 2^36 grows 2-fold or more. No position
+ * is past the end of its text: a code that divides by the length is asked about long texts. */
 property_verdict property_bounded(property_subject *s)
 {
     if (!property_endless_axes(s))
         return PROPERTY_NOTHING; /* "however far" has no meaning where positions end */
     double *code = property_doubles(s, s->size), most[2] = { 0, 0 };
-    for (int i = 0; code && i < 1000; i++) {
+    property_subject longer;
+    in_long_text(&longer, s);
+    if (!longer.e)
+        io_fail(&s->err, PE_ERR_NOMEM, "%.100s: no memory for a longer text", s->spec);
+    for (int i = 0; code && longer.e && i < 1000; i++) {
         int64_t at[PE_AXES_MAX] = { i }; /* every position at first: a table may hold its largest anywhere */
         bool far = i >= 700;
         if (i >= 300)
             property_random(s, far ? PE_POSITION_MAX : 1000, at);
-        property_codes(s, at, 1, code);
+        property_codes(far ? &longer : s, at, 1, code);
         most[far] = fmax(most[far], measure_largest(code, s->size));
     }
+    property_close(&longer);
     double growth = most[1] > 0 ? most[1] / most[0] : 0;
     return (property_verdict){ growth < 1.25 ? PROPERTY_HOLDS : PROPERTY_FAILS, growth };
 }
@@ -228,7 +255,7 @@ property_verdict property_axes(property_subject *s)
     return (property_verdict){ worst < EXACT ? PROPERTY_HOLDS : PROPERTY_FAILS, worst };
 }
 
-/* code(t + k) = M(k) code(t): is there one M for all t? */
+/* code(t + k) = M(k) code(t) + b(k), as a linear layer computes it: is there one M and one b for all t? */
 
 #define SAMPLES 300
 
@@ -274,8 +301,10 @@ static int64_t solve(double *code, double *image, double *norm, int64_t n, int64
         norm[next] = norm[rank];
         double *basis = code + rank * size, *image_of = image + rank * size;
         double scale = 1 / sqrt(measure_dot(basis, basis, size));
-        less(basis, 1 - scale, basis, size);
-        less(image_of, 1 - scale, image_of, size);
+        for (int64_t c = 0; c < size; c++) {
+            basis[c] *= scale;
+            image_of[c] *= scale;
+        }
         for (int64_t i = rank + 1; i < n; i++) {
             double a = measure_dot(code + i * size, basis, size);
             less(code + i * size, a, basis, size);
@@ -303,34 +332,45 @@ static void shifted_pair(property_subject *s, int64_t limit, const int64_t *shif
     } while (!property_serves(s, to));
 }
 
-/* M(k) is solved for on the first SAMPLES positions and tried on as many others, which reach as far as slow waves need
- * to be told apart (and not where xpos has grown by e^80). Codes that are all independent, a table shorter than its
+/* M(k), and b(k) by a 1 behind the code, are solved for on the first SAMPLES positions and tried on as many others.
+ * These reach as far as slow waves need to be told apart (and not where xpos has grown by e^80); with the 1 not so far
+ * that it is rounding beside the code. Codes that are all independent, a table shorter than its
  * vectors are wide, fit any map. */
-static property_verdict linear_by(property_subject *s, const int64_t *shift)
+static property_verdict fit_shift(property_subject *s, const int64_t *shift, bool constant)
 {
-    double *code = property_doubles(s, 2 * SAMPLES * s->size), *image = property_doubles(s, 2 * SAMPLES * s->size);
+    int64_t size = s->size + constant;
+    double *code = property_doubles(s, 2 * SAMPLES * size), *image = property_doubles(s, 2 * SAMPLES * size);
     double *norm = property_doubles(s, SAMPLES), worst = 0;
-    int64_t limit = property_endless_axes(s) ? INT64_C(1) << 30 : 1000, distinct = 0;
+    int64_t limit = !property_endless_axes(s) ? 1000 : constant ? INT64_C(1) << 15 : INT64_C(1) << 30, distinct = 0;
     if (!code || !image || !norm)
         return PROPERTY_NOTHING;
     for (int i = 0; i < 2 * SAMPLES; i++) {
         int64_t at[PE_AXES_MAX], to[PE_AXES_MAX];
         shifted_pair(s, i % 2 ? 150 : limit, shift, at, to);
-        property_codes(s, at, 1, code + i * s->size);
-        property_codes(s, to, 1, image + i * s->size);
-        distinct += i < SAMPLES && is_new(code, i, code + i * s->size, s->size);
+        property_codes(s, at, 1, code + i * size);
+        property_codes(s, to, 1, image + i * size);
+        if (constant)
+            code[i * size + s->size] = 1;
+        distinct += i < SAMPLES && is_new(code, i, code + i * size, size);
     }
-    int64_t rank = solve(code, image, norm, SAMPLES, s->size);
+    int64_t rank = solve(code, image, norm, SAMPLES, size);
     for (int i = SAMPLES; i < 2 * SAMPLES; i++) {
-        double *left = image + i * s->size, size = fmax(measure_largest(left, s->size), 1e-300);
+        double *left = image + i * size, most = fmax(measure_largest(left, size), constant ? 1 : 1e-300);
         for (int64_t b = 0; b < rank; b++)
-            less(left, measure_dot(code + i * s->size, code + b * s->size, s->size), image + b * s->size, s->size);
-        worst = fmax(worst, measure_largest(left, s->size) / size);
+            less(left, measure_dot(code + i * size, code + b * size, size), image + b * size, size);
+        worst = fmax(worst, measure_largest(left, size) / most);
     }
     if (rank == distinct && distinct > 1)
         return (property_verdict){ PROPERTY_NO_MEANING, (double)distinct };
     /* rounding, codes that grow e^10-fold (xpos) */
     return (property_verdict){ worst < 1e-8 ? PROPERTY_HOLDS : PROPERTY_FAILS, worst };
+}
+
+/* Without a constant, or with one. */
+static property_verdict linear_by(property_subject *s, const int64_t *shift)
+{
+    property_verdict v = fit_shift(s, shift, false);
+    return v.is == PROPERTY_FAILS ? fit_shift(s, shift, true) : v;
 }
 
 /* A short shift and a long one: a short table ends before a long shift, and steps show only with a long shift. */

@@ -69,38 +69,105 @@ static pe_status distance_terms_new(distance_terms *r, const prove_given *g, pe_
 
 /* ------------------------------------------------ a straight line */
 
-/* given: spec, heads, length. REFUTED where a head's penalty bends or rises, or slopes are not one series. */
-static pe_status measure_linear_penalty(prove_finding *out, const prove_given *g, pe_error *err)
+/* Slopes, steepest first, by their logarithms: SERIES where neighbours are all equally far apart, GAPS where they are
+ * multiples of the smallest distance, so that a longer series has them all. */
+typedef enum slopes { SERIES, GAPS, NO_SERIES } slopes;
+
+typedef struct penalty {
+    double bend;         /* second difference, of the slope, largest */
+    double first, last;  /* slopes: steepest, flattest */
+    double factor, most; /* from a slope to the next: the one nearest 1, the one farthest from it */
+    bool falls;
+    slopes are;
+} penalty;
+
+static int by_slope(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static slopes slopes_of(double *slope, int64_t heads, double *factor, double *most)
+{
+    bool equal = true, multiples = true;
+    double least = INFINITY;
+    *factor = *most = 1;
+    qsort(slope, (size_t)heads, sizeof *slope, by_slope); /* they are negative */
+    for (int64_t h = 1; h < heads; h++)
+        least = fmin(least, log2(slope[h - 1] / slope[h]));
+    for (int64_t h = 1; h < heads; h++) {
+        double steps = log2(slope[h - 1] / slope[h]) / least;
+        equal = equal && fabs(steps - 1) < PROVE_ROUNDING;
+        multiples = multiples && fabs(steps - nearbyint(steps)) < PROVE_ROUNDING;
+        *most = fmin(*most, slope[h] / slope[h - 1]);
+    }
+    *factor = heads > 1 ? exp2(-least) : 1;
+    return equal ? SERIES : multiples ? GAPS : NO_SERIES;
+}
+
+static pe_status penalty_of(penalty *p, const prove_given *g, pe_error *err)
 {
     distance_terms r;
-    double bend = 0, first = 0, last = 0, odd = 0, ratio = 0;
-    bool falls = true;
+    double slope[PROVE_HEADS_MAX];
     pe_status status = distance_terms_new(&r, g, err);
+    *p = (penalty){ .falls = true };
     for (int64_t h = 0; !status && h < g->heads; h++) {
         const double *b = r.term + h * r.length;
-        double slope = b[1] - b[0];
+        slope[h] = b[1] - b[0];
         for (int64_t d = 2; d < r.length; d++)
-            bend = fmax(bend, fabs(b[d] - 2 * b[d - 1] + b[d - 2]) / (slope != 0 ? fabs(slope) : 1));
-        ratio = h == 1 && last != 0 ? slope / last : ratio;
-        odd = h > 1 && ratio != 0 && last != 0 ? fmax(odd, fabs(slope / last / ratio - 1)) : odd;
-        first = h ? first : slope;
-        last = slope;
-        falls = falls && slope < 0;
+            p->bend = fmax(p->bend, fabs(b[d] - 2 * b[d - 1] + b[d - 2]) / (slope[h] != 0 ? fabs(slope[h]) : 1));
+        p->falls = p->falls && slope[h] < 0;
     }
     distance_terms_close(&r);
     TRY(status);
-    bool line = falls && bend < PROVE_ROUNDING && odd < PROVE_ROUNDING;
-    prove_add(out, (words){ "second difference, of the slope, largest", "二阶差分与斜率之比，最大" }, g->spec[0], bend,
+    p->are = p->falls ? slopes_of(slope, g->heads, &p->factor, &p->most) : NO_SERIES;
+    p->first = slope[0];
+    p->last = slope[g->heads - 1];
+    return PE_OK;
+}
+
+static void add_penalty(prove_finding *out, const penalty *p, int64_t heads)
+{
+    measure_text of = measure_named("H = ", (double)heads);
+    prove_add(out, (words){ "second difference, of the slope, largest", "二阶差分与斜率之比，最大" }, of.is, p->bend,
               "");
-    prove_add(out, (words){ "slope of the first head", "第一个头的斜率" }, g->spec[0], first, "");
-    prove_add(out, (words){ "slope of the last head", "最后一个头的斜率" }, g->spec[0], last, "");
-    prove_add(out, (words){ "from a head's slope to the next's", "相邻两头斜率之比" }, g->spec[0], ratio, "");
-    prove_add(out, (words){ "largest change of that factor", "该比值的最大变化" }, g->spec[0], 100 * odd, "%");
-    prove_judge(out, line,
-                (words){ "Each head's penalty is a straight line, and the slopes are a geometric series.",
-                         "每个头的惩罚都是一条直线，各头斜率成等比数列。" },
-                (words){ "The penalty is not a falling straight line whose slopes are a geometric series.",
-                         "惩罚不是斜率成等比数列的下降直线。" });
+    prove_add(out, (words){ "steepest slope", "最陡的斜率" }, of.is, p->first, "");
+    prove_add(out, (words){ "flattest slope", "最缓的斜率" }, of.is, p->last, "");
+    prove_add(out, (words){ "from a slope to the next, nearest to 1", "相邻斜率之比，最接近 1 的" }, of.is, p->factor,
+              "");
+    prove_add(out, (words){ "from a slope to the next, farthest from 1", "相邻斜率之比，离 1 最远的" }, of.is, p->most,
+              "");
+}
+
+/* given: spec, length; heads, or none: those of models. REFUTED where a head's penalty bends or rises, or the slopes
+ * are no series; DEPENDS where they are one with gaps. */
+static pe_status measure_linear_penalty(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    static const int64_t of_models[] = { 8, 12, 16, 40 }; /* 12: ALiBi's own models; 40: Baichuan-13B */
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "Each head's penalty is a straight line, and the slopes are a geometric series.",
+          "每个头的惩罚都是一条直线，各头斜率成等比数列。" },
+        { "The penalty is not a falling straight line whose slopes are a geometric series.",
+          "惩罚不是斜率成等比数列的下降直线。" },
+        { "It depends on the number of heads: each penalty is a straight line; the slopes are a geometric series where "
+          "that number is a power of two, else every slope of one series and some of the next finer one.",
+          "取决于头数：每个头的惩罚都是直线；头数为 2 的幂时，斜率成等比数列；否则是一个等比数列，再加上更密一级数列中的几项。" },
+    };
+    int series = 0, straight = 0, tried = 0;
+    for (int n = 0; n < (g->heads ? 1 : 4); n++, tried++) {
+        prove_given one = *g;
+        penalty p;
+        one.heads = g->heads ? g->heads : of_models[n];
+        TRY(penalty_of(&p, &one, err));
+        bool line = p.falls && p.bend < PROVE_ROUNDING;
+        straight += line && p.are != NO_SERIES;
+        series += line && p.are == SERIES;
+        add_penalty(out, &p, one.heads);
+    }
+    measure_add_first(out, (words){ "head counts whose slopes are one geometric series", "斜率成一个等比数列的头数个数" },
+                      measure_named("/ ", tried).is, series, "");
+    prove_verdict v = straight < tried ? PROVE_REFUTED : series < tried ? PROVE_DEPENDS : PROVE_HOLDS;
+    prove_say(out, v, because[v]);
     return PE_OK;
 }
 
@@ -117,40 +184,91 @@ static void number_rows(measure_encoding *m)
     }
 }
 
-static void add_buckets(prove_finding *out, const distance_terms *r)
+#define BUCKETS_MAX 128
+
+/* Where buckets begin: start[0 .. count-1], the first at distance 0. */
+typedef struct buckets {
+    double start[BUCKETS_MAX];
+    int count, falls;
+} buckets;
+
+static buckets buckets_of(const distance_terms *r)
 {
-    for (int64_t d = 1; d < r->length; d++)
-        if (r->term[d] > r->term[d - 1])
-            prove_add(out, (words){ "first distance of bucket", "起始距离，桶号" }, measure_named("", r->term[d]).is,
-                      (double)d, "");
+    buckets b = { .count = 1 };
+    for (int64_t d = 1; d < r->length; d++) {
+        b.falls += r->term[d] < r->term[d - 1];
+        if (r->term[d] > r->term[d - 1] && b.count < BUCKETS_MAX)
+            b.start[b.count++] = (double)d;
+    }
+    return b;
 }
 
-/* given: spec, heads, length. REFUTED where a bucket's number falls with distance, or all share one. */
+static double bucket_width(const buckets *b, int n)
+{
+    return b->start[n + 1] - b->start[n];
+}
+
+/* The first buckets hold one distance each: how many. */
+static int single_buckets(const buckets *b)
+{
+    int n = 0;
+    while (n + 1 < b->count && bucket_width(b, n) == 1)
+        n++;
+    return n;
+}
+
+/* Whether the others begin at one geometric series, each term rounded up to a whole distance: start_n is
+ * ceil(start_0 r^n) for some r. */
+static bool is_logarithmic(const buckets *b, int first)
+{
+    double low = 1, high = INFINITY;
+    for (int n = first + 1; n < b->count; n++) {
+        low = fmax(low, pow((b->start[n] - 1) / b->start[first], 1.0 / (n - first)));
+        high = fmin(high, pow(b->start[n] / b->start[first], 1.0 / (n - first)));
+    }
+    return first + 2 < b->count && low < high + PROVE_ROUNDING;
+}
+
+static void add_buckets(prove_finding *out, const buckets *b, const char *spec, int single)
+{
+    int narrower = 0;
+    for (int n = single + 1; n + 1 < b->count; n++)
+        narrower += bucket_width(b, n) < bucket_width(b, n - 1);
+    prove_add(out, (words){ "distances at which the bucket falls", "桶号下降的距离个数" }, spec, b->falls, "");
+    prove_add(out, (words){ "buckets in use", "用到的桶数" }, spec, b->count, "");
+    prove_add(out, (words){ "buckets of one distance", "只含一个距离的桶数" }, spec, single, "");
+    prove_add(out, (words){ "wider buckets that are narrower than the one before", "比前一个桶窄的宽桶数" }, spec,
+              narrower, "");
+    for (int n = 1; n < b->count; n++)
+        prove_add(out, (words){ "first distance of bucket", "起始距离，桶号" }, measure_named("", n).is, b->start[n],
+                  "");
+}
+
+/* given: spec, heads, length. REFUTED where a bucket's number falls with distance, near buckets are not single, or far
+ * ones do not follow a geometric series. */
 static pe_status measure_buckets(prove_finding *out, const prove_given *g, pe_error *err)
 {
     distance_terms r;
-    double falls = 0, rises = 0;
+    buckets b = { .count = 0 };
     pe_status status = distance_terms_open(&r, g, err);
     if (!status)
         number_rows(&r.m);
     status = status ? status : distance_terms_compute(&r, err);
-    for (int64_t d = 1; !status && d < r.length; d++) {
-        falls += r.term[d] < r.term[d - 1];
-        rises += r.term[d] > r.term[d - 1];
-    }
-    bool monotone = falls == 0 && rises > 0;
-    if (!status) {
-        prove_add(out, (words){ "distances at which the bucket falls", "桶号下降的距离个数" }, g->spec[0], falls, "");
-        prove_add(out, (words){ "buckets in use", "用到的桶数" }, g->spec[0], rises + 1, "");
-        add_buckets(out, &r);
-    }
+    if (!status)
+        b = buckets_of(&r);
     distance_terms_close(&r);
-    prove_judge(out, monotone,
-                (words){ "The bucket never falls with distance; near ones are single, far ones ever wider.",
-                         "桶号从不随距离下降；近处一距离一桶，远处的桶越来越宽。" },
-                (words){ "Some farther key is in an earlier bucket, or there is but one.",
-                         "有更远的键落进了更早的桶，或者只有一个桶。" });
-    return status;
+    TRY(status);
+    int single = single_buckets(&b);
+    add_buckets(out, &b, g->spec[0], single);
+    prove_judge(out, !b.falls && single > 1 && is_logarithmic(&b, single),
+                (words){ "The bucket never falls with distance; near ones hold one distance each, far ones begin at a "
+                         "geometric series, rounded up to whole distances: now and then one is narrower than the one "
+                         "before.",
+                         "桶号从不随距离下降；近处一距离一桶，远处各桶的起点是取整后的等比数列，因此偶尔有一个桶比前一个窄。" },
+                (words){ "Some farther key is in an earlier bucket, or near buckets are not single, or far ones do not "
+                         "follow a geometric series.",
+                         "有更远的键落进了更早的桶，或近处不是一距离一桶，或远处不按等比数列变宽。" });
+    return PE_OK;
 }
 
 /* ------------------------------------------------ the clip */
@@ -347,12 +465,12 @@ static const prove_claim claims[] = {
       .put = { "Its penalty grows linearly with the distance, with slopes that are a geometric series.",
                "它的惩罚随距离线性增长，各头斜率成等比数列。" },
       .source = "Press et al. 2021, 3 (arXiv:2108.12409)",
-      .given = { .spec = { "alibi" }, .heads = 8, .head_dim = 8, .length = 2048 },
+      .given = { .spec = { "alibi" }, .head_dim = 8, .length = 2048 }, /* heads: those of models */
       .measure = measure_linear_penalty,
       .takes = PE_HOOK_BIAS },
     { .name = "t5-buckets",
       .claim = { "T5's buckets are single for near distances, logarithmic for far ones, and never fall.",
-                 "T5 的桶在近处一距离一桶，远处按对数变宽，桶号从不随距离下降。" },
+                 "T5 的桶在近处一距离一桶，远处按对数划分，桶号从不随距离下降。" },
       .source = "Raffel et al. 2019, 2.1 (arXiv:1910.10683)",
       .given = { .spec = { "t5:direction=causal" }, .heads = 1, .head_dim = 8, .length = 1024 },
       .measure = measure_buckets },

@@ -420,14 +420,15 @@ static pe_status reach_of(waves *w, double *code, const measure_encoding *m, int
     return PE_OK;
 }
 
-/* Only codes that a matrix shifts are waves. */
+/* Only codes that a matrix shifts, at any length and within bounds, are waves. */
 static pe_status waves_of(waves *w, const prove_given *g, pe_error *err)
 {
     measure_encoding m;
     *w = (waves){ 0 };
     TRY(measure_open(&m, g->spec[0], g, err));
     double *code = measure_memory(64, measure_width(&m), err);
-    bool linear = pe_encoding_claims(m.e) & PE_CLAIM_LINEAR && pe_encoding_hooks(m.e) & PE_HOOK_EMBED;
+    unsigned wave = PE_CLAIM_LINEAR | PE_CLAIM_BOUNDED | PE_CLAIM_ANY_LENGTH;
+    bool linear = (pe_encoding_claims(m.e) & wave) == wave && pe_encoding_hooks(m.e) & PE_HOOK_EMBED;
     pe_status status = !code    ? PE_ERR_NOMEM
                        : linear ? reach_of(w, code, &m, g->length, err)
                                 : io_fail(err, PE_ERR_UNSUITED, "%s adds no waves to words; needs one that does: %s",

@@ -46,7 +46,8 @@ static pe_status subject_find_waves(show_subject *s, const char *part, int *code
     TRY(pe_encoding_new(&e, part, s->shape, err));
     bool codes = pe_encoding_hooks(e) & PE_HOOK_EMBED;
     *coders += codes;
-    s->waves = codes ? *coders == 1 && pe_encoding_claims(e) & PE_CLAIM_LINEAR : s->waves && *coders < 2;
+    unsigned wave = PE_CLAIM_LINEAR | PE_CLAIM_BOUNDED | PE_CLAIM_ANY_LENGTH; /* integers grow, fractions of N change */
+    s->waves = codes ? *coders == 1 && (pe_encoding_claims(e) & wave) == wave : s->waves && *coders < 2;
     pe_encoding_free(e);
     return PE_OK;
 }

@@ -305,13 +305,13 @@ export const claimWords: Readonly<Record<string, { name: Words; about: Words }>>
   },
   bounded: {
     name: { en: "bounded", zh: "有界" },
-    about: { en: "the code is bounded for all positions", zh: "无论位置多远，编码的取值都有界" },
+    about: { en: "the code is bounded for all positions of the sequence, however long it is", zh: "无论序列多长，其中各位置的编码都有界" },
   },
   linear: {
     name: { en: "linear", zh: "线性平移" },
     about: {
-      en: "the code of t + k is one matrix M(k) times the code of t",
-      zh: "位置 t + k 的编码等于 t 的编码乘一个只依赖 k 的矩阵 M(k)",
+      en: "the code of t + k is one matrix M(k) times the code of t, plus one vector b(k)",
+      zh: "位置 t + k 的编码等于 t 的编码乘矩阵 M(k) 再加向量 b(k)，两者只依赖 k",
     },
   },
   relative: {
