@@ -4,9 +4,11 @@
 #include "cli/job.h"
 
 #include "base/num.h"
+#include "prove/prove.h"
 #include "zoo/look.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 static const cli_option options[] = {
@@ -65,6 +67,23 @@ static cli_exit check_stage(const cli_job *j)
     return CLI_OK;
 }
 
+/* What keys after their query get at most: a causal mask hides them, and without one they would win. */
+static void note_mask(const cli_job *j)
+{
+    double most = 0;
+    int64_t keys = j->k_at.tokens, lines = pe_encoding_shape(j->e).heads * j->at.tokens;
+    if (!prove_needs_mask(j->e, j->params))
+        return;
+    for (int64_t i = 0; i < lines * keys; i++)
+        if (io_position(j->k_at, i % keys, 0) > io_position(j->at, i / keys % j->at.tokens, 0))
+            most = fmax(most, num_load(j->out.data, j->dtype, i));
+    if (most > 0)
+        cli_note(j->args,
+                 "%s is made for a causal mask: keys after the query get up to +%.4g here, more than keys before it, "
+                 "and the mask has to hide them",
+                 pe_encoding_spec(j->e), most);
+}
+
 /* One query, all heads, as doubles (H, keys). */
 static cli_exit sum_query(cli_job *j, double *term, int64_t query)
 {
@@ -113,6 +132,7 @@ static void bias_fields(const cli_job *j)
     result_flag(j->tree, "after", NULL, has_terms(j, PE_AFTER_SCALE));
     result_close(j->tree);
     result_text(j->tree, "stage", NULL, stage_of(j) == PE_BEFORE_SCALE ? "before" : "after");
+    result_flag(j->tree, "needs_causal_mask", NULL, prove_needs_mask(j->e, j->params));
     result_text(j->tree, "pos", NULL, cli_text(j->args, "pos"));
     result_text(j->tree, "kpos", NULL, cli_text(j->args, "kpos"));
 }
@@ -140,6 +160,7 @@ static cli_exit bias_work(cli_job *j)
     }
     CLI_TRY(job_params(j));
     CLI_TRY(sum_terms(j));
+    note_mask(j);
     return job_finish(j, bias_fields, bias_preview);
 }
 

@@ -32,9 +32,7 @@ uint64_t measure_seed(const prove_given *g, int n); /* n = 0 .. PROVE_SEEDS-1; t
 typedef pe_status measure_seed_fn(void *with, int n, uint64_t seed, pe_error *err);
 pe_status measure_each_seed(measure_seed_fn *each, void *with, const prove_given *g, pe_error *err);
 
-typedef struct measure_spread {
-    double median, least, most;
-} measure_spread;
+typedef prove_spread measure_spread;
 measure_spread measure_spread_of(const double x[PROVE_SEEDS]);
 /* prove_add of the median, with the least and the most beside it. */
 void measure_add_spread(prove_finding *out, words what, const char *of, measure_spread s, const char *unit);

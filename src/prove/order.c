@@ -224,13 +224,33 @@ static pe_status order_cross(prove_finding *out, const prove_given *g, pe_error 
     return PE_OK;
 }
 
-static pe_status moved_difference(double *out, const char *spec, const prove_given *g, bool backwards, pe_error *err)
+typedef struct moved_run {
+    const char *spec;
+    const prove_given *g;
+    bool backwards;
+    double difference[PROVE_SEEDS];
+} moved_run;
+
+static pe_status moved_seed(void *with, int n, uint64_t seed, pe_error *err)
 {
+    moved_run *r = with;
+    prove_given g = *r->g;
     order_outputs k;
-    pe_status status = order_outputs_new(&k, spec, g, backwards, err);
-    *out = status ? NAN : order_difference(&k);
+    g.seed = seed;
+    pe_status status = order_outputs_new(&k, r->spec, &g, r->backwards, err);
+    r->difference[n] = status ? NAN : order_difference(&k);
     order_outputs_free(&k);
     return status;
+}
+
+/* The largest of all seeds where it is rounding, else the least: what any other seed would not turn around. */
+static pe_status moved_difference(double *out, const char *spec, const prove_given *g, bool backwards, pe_error *err)
+{
+    moved_run r = { .spec = spec, .g = g, .backwards = backwards };
+    TRY(measure_each_seed(moved_seed, &r, g, err));
+    measure_spread s = measure_spread_of(r.difference);
+    *out = s.most < PROVE_ROUNDING ? s.most : s.least;
+    return PE_OK;
 }
 
 /* ---------------------------------------------------------------- a table over rows */
@@ -239,7 +259,13 @@ typedef struct tally {
     prove_finding *f;
     int seen, blind; /* of specs with hooks */
     int wrong;       /* specs without hooks that differ */
+    int masked;      /* specs that are made for a mask */
 } tally;
+
+static bool needs_mask(const measure_encoding *m, const prove_given *g)
+{
+    return !g->causal && prove_needs_mask(m->e, m->w);
+}
 
 static pe_status count(tally *t, const char *spec, double difference, const prove_given *g, words what, pe_error *err)
 {
@@ -254,6 +280,23 @@ static pe_status count(tally *t, const char *spec, double difference, const prov
     return PE_OK;
 }
 
+/* Whether a row is left out where nothing is masked; it is counted. */
+static pe_status left_out(bool *out, tally *t, const char *spec, const prove_given *g, pe_error *err)
+{
+    measure_encoding m;
+    TRY(measure_open(&m, spec, g, err));
+    *out = !g->put && needs_mask(&m, g);
+    t->masked += *out;
+    measure_close(&m);
+    return PE_OK;
+}
+
+static void add_left_out(const tally *t)
+{
+    if (t->masked)
+        prove_add(t->f, (words){ "left out: made for a causal mask", "未测：为因果掩码而设计的编码" }, "", t->masked, "");
+}
+
 /* ---------------------------------------------------------------- a spec of a user's: one number, about it */
 
 static void say_put(prove_finding *out, words holds, words refuted)
@@ -266,41 +309,110 @@ static void say_put(prove_finding *out, words holds, words refuted)
 
 /* ---------------------------------------------------------------- two dogs */
 
-static const words DOGS = { "between the outputs of the two dogs", "两个 dog 的输出之差" };
+typedef struct dogs_run {
+    const char *spec;
+    prove_given g;
+    double dogs[PROVE_SEEDS], order[PROVE_SEEDS];
+} dogs_run;
 
-pe_status prove_two_dogs(prove_dogs *out, const char *spec, const prove_given *g, pe_error *err)
+/* Every fourth seed is of the width of the first Transformer, where given leaves the sizes open. */
+static prove_given dogs_sized(const prove_given *g, int n)
+{
+    prove_given one = *g;
+    bool wide = n % 4 == 3;
+    if (!g->heads && !g->head_dim) {
+        one.heads = wide ? 8 : 4;
+        one.head_dim = wide ? 64 : 16;
+        one.model_dim = one.heads * one.head_dim;
+    }
+    return one;
+}
+
+static pe_status dogs_seed(void *with, int n, uint64_t seed, pe_error *err)
 {
     static const int64_t word[] = { 0, 1, 2, 0, 3, 1 };      /* the dog chased the other dog */
     static const int64_t exchanged[] = { 0, 3, 1, 2, 0, 1 }; /* the other dog chased the dog */
+    dogs_run *r = with;
+    prove_given g = dogs_sized(&r->g, n);
     scene_text t = { word, NULL, 6 }, u = { exchanged, NULL, 6 };
-    int64_t C = g->heads * g->head_dim;
+    int64_t C = g.heads * g.head_dim;
     double *y = measure_memory(2 * t.count, C, err), *z = y + t.count * C;
     scene s = { 0 };
-    pe_status status = y ? scene_open(&s, spec, g, err) : PE_ERR_NOMEM;
+    g.seed = seed;
+    pe_status status = y ? scene_open(&s, r->spec, &g, err) : PE_ERR_NOMEM;
     status = status ? status : scene_attend(y, NULL, &s, t, t, err);
     status = status ? status : scene_attend(z, NULL, &s, u, u, err);
-    if (!status)
-        *out = (prove_dogs){ measure_difference(y + C, y + 5 * C, C), measure_difference(y + 2 * C, z + 3 * C, C) };
+    if (!status) {
+        r->dogs[n] = measure_difference(y + C, y + 5 * C, C);
+        r->order[n] = measure_difference(y + 2 * C, z + 3 * C, C);
+    }
     scene_close(&s);
     free(y);
     return status;
 }
 
+pe_status prove_two_dogs(prove_dogs *out, const char *spec, const prove_given *g, pe_error *err)
+{
+    dogs_run r = { .spec = spec, .g = *g };
+    prove_given one = dogs_sized(g, 0);
+    measure_encoding m;
+    TRY(measure_open(&m, spec, &one, err));
+    bool masked = needs_mask(&m, g);
+    measure_close(&m);
+    r.g.causal = g->causal || masked;
+    TRY(measure_each_seed(dogs_seed, &r, g, err));
+    *out = (prove_dogs){ measure_spread_of(r.dogs), measure_spread_of(r.order), masked };
+    return PE_OK;
+}
+
+static const words DOGS = { "between the outputs of the two dogs", "两个 dog 的输出之差" };
+static const words DOGS_MASKED = { "between the outputs of the two dogs, causal mask", "两个 dog 的输出之差（因果掩码）" };
+
 static pe_status dogs_of(void *with, const char *spec, const prove_given *g, pe_error *err)
 {
+    tally *t = with;
+    prove_given one = dogs_sized(g, 0);
+    measure_encoding m;
     prove_dogs d;
     TRY(prove_two_dogs(&d, spec, g, err));
-    return count(with, spec, d.dogs, g, DOGS, err);
+    TRY(measure_open(&m, spec, &one, err));
+    bool none = !pe_encoding_hooks(m.e);
+    measure_close(&m);
+    measure_add_spread(t->f, d.masked ? DOGS_MASKED : DOGS, spec, d.dogs, "");
+    t->masked += d.masked;
+    t->wrong += none && d.dogs.most >= PROVE_ROUNDING;
+    t->seen += !none && !d.masked && d.dogs.least >= PROVE_ROUNDING;
+    t->blind += !none && !d.masked && d.dogs.least < PROVE_ROUNDING;
+    return PE_OK;
+}
+
+/* What the mask does without an encoding. */
+static pe_status dogs_control(tally *t, const prove_given *g, pe_error *err)
+{
+    prove_given masked = *g;
+    prove_dogs d;
+    masked.causal = true;
+    TRY(prove_two_dogs(&d, zoo_look_plain(), &masked, err));
+    measure_add_spread(t->f, DOGS_MASKED, zoo_look_plain(), d.dogs, "");
+    return PE_OK;
 }
 
 static pe_status put_dogs(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    TRY(dogs_of(&(tally){ .f = out }, g->spec[0], g, err));
+    tally t = { .f = out };
+    TRY(dogs_of(&t, g->spec[0], g, err));
     say_put(out,
             (words){ "The two outputs differ: attention distinguishes the same word at two positions.",
                      "两个输出不同：同一个词因位置不同而被区分开。" },
             (words){ "Both places give the word the same output, without a mask.",
                      "不加掩码时，这个词在两个位置上的输出相同。" });
+    if (t.masked) {
+        TRY(dogs_control(&t, g, err));
+        prove_say(out, PROVE_HOLDS,
+                  (words){ "It is made for a causal mask and measured with one: the two outputs differ, but the mask "
+                           "alone makes them differ, too.",
+                           "它为因果掩码而设计，测量时加了掩码：两个输出不同，但仅有掩码也会使它们不同。" });
+    }
     return PE_OK;
 }
 
@@ -309,26 +421,21 @@ static pe_status order_dogs(prove_finding *out, const prove_given *g, pe_error *
     tally t = { .f = out };
     if (g->put)
         return put_dogs(out, g, err);
-    prove_add(out, (words){ "encodings that give the two dogs the same output", "两个 dog 仍然相同的编码数" }, "", 0,
-              "");
     TRY(measure_each_row(dogs_of, &t, g, err));
-    out->number[0].value = t.blind;
-    if (t.wrong || (!t.seen && t.blind))
-        prove_say(out, PROVE_REFUTED,
-                  (words){ "The outputs of the two dogs differ without an encoding, or no encoding makes them differ.",
-                           "没有位置编码时两个输出就已不同，或者没有一种编码能让它们不同。" });
-    else if (t.blind)
-        prove_say(out, PROVE_DEPENDS,
-                  (words){ "Identical without an encoding; different with every encoding but the one-sided ones: "
-                           "without a mask these add the same to all scores of a query, or count the same keys, "
-                           "wherever the query "
-                           "stands.",
-                           "没有位置编码时完全相同；有编码时除单向的几种外都不同：不加掩码时，单向编码给同一个查询"
-                           "的所有分数加上相同的量（或数出相同的键），与它站在哪里无关。" });
-    else
-        prove_say(
-            out, PROVE_HOLDS,
-            (words){ "Identical without an encoding, different with each.", "没有位置编码时相同，有编码时各不相同。" });
+    TRY(dogs_control(&t, g, err));
+    measure_add_first(out, (words){ "encodings that give the two dogs the same output", "两个 dog 仍然相同的编码数" },
+                      measure_named("/ ", t.blind + t.seen).is, t.blind, "");
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "Identical without an encoding, different with each, in every seed. Encodings that are made for a causal mask "
+          "are measured with one and not counted: there the mask alone makes the outputs differ.",
+          "每个随机种子下都是：没有位置编码时相同，有编码时各不相同。为因果掩码而设计的编码加掩码测量，不计入：仅有掩码输出就已不同。" },
+        { "The outputs of the two dogs differ without an encoding, or no encoding makes them differ.",
+          "没有位置编码时两个输出就已不同，或者没有一种编码能让它们不同。" },
+        { "Identical without an encoding; different with some encodings only.",
+          "没有位置编码时完全相同；只有部分编码能让它们不同。" },
+    };
+    prove_verdict v = t.wrong || (!t.seen && t.blind) ? PROVE_REFUTED : t.blind ? PROVE_DEPENDS : PROVE_HOLDS;
+    prove_say(out, v, because[v]);
     return PE_OK;
 }
 
@@ -337,6 +444,10 @@ static pe_status order_dogs(prove_finding *out, const prove_given *g, pe_error *
 static pe_status broken_of(void *with, const char *spec, const prove_given *g, pe_error *err)
 {
     double difference;
+    bool out;
+    TRY(left_out(&out, with, spec, g, err));
+    if (out)
+        return PE_OK;
     TRY(moved_difference(&difference, spec, g, false, err));
     return count(with, spec, difference, g, DIFFERENCE, err);
 }
@@ -356,6 +467,7 @@ static pe_status order_seen(prove_finding *out, const prove_given *g, pe_error *
         return put_seen(out, g, err);
     prove_add(out, (words){ "encodings that do not see order", "仍然看不到顺序的编码数" }, "", 0, "");
     TRY(measure_each_row(broken_of, &t, g, err));
+    add_left_out(&t);
     out->number[0].value = t.blind;
     if (t.blind || !t.seen)
         prove_say(out, PROVE_REFUTED,
@@ -364,8 +476,8 @@ static pe_status order_seen(prove_finding *out, const prove_given *g, pe_error *
     else
         prove_say(
             out, PROVE_HOLDS,
-            (words){ "Every row of the registry changes some output when the words change places, without a mask.",
-                     "不加掩码时，收录的每种编码在词序改变后都会改变某些输出。" });
+            (words){ "Every row of the registry that is not made for a causal mask changes some output when the words change places.",
+                     "收录的编码中，凡不是为因果掩码而设计的，在词序改变后都会改变某些输出。" });
     return PE_OK;
 }
 
@@ -412,6 +524,10 @@ static pe_status order_reversal_blind(prove_finding *out, const prove_given *g, 
 static pe_status reversal_row(void *with, const char *spec, const prove_given *g, pe_error *err)
 {
     double difference;
+    bool out;
+    TRY(left_out(&out, with, spec, g, err));
+    if (out)
+        return PE_OK;
     TRY(moved_difference(&difference, spec, g, true, err));
     return count(with, spec, difference, g, BACKWARDS, err);
 }
@@ -431,6 +547,7 @@ static pe_status order_reversal_seen(prove_finding *out, const prove_given *g, p
         return put_reversal_seen(out, g, err);
     prove_add(out, (words){ "encodings that tell a text from its reversal", "能区分正读与倒读的编码数" }, "", 0, "");
     TRY(measure_each_row(reversal_row, &t, g, err));
+    add_left_out(&t);
     out->number[0].value = t.seen;
     if (t.blind && t.seen)
         prove_say(out, PROVE_DEPENDS,
@@ -450,14 +567,13 @@ static pe_status order_reversal_seen(prove_finding *out, const prove_given *g, p
 
 static const prove_claim claims[] = {
     { .name = "two-dogs",
-      .claim = { "The same word at two places gets the same attention output without a position encoding, and "
-                 "different "
-                 "ones with any.",
-                 "没有位置编码时，同一个词在两个位置上的注意力输出相同；加上任何一种位置编码就不同。" },
+      .claim = { "Without a mask the same word at two places gets the same attention output without a position "
+                 "encoding, and different ones with any.",
+                 "不加掩码、也没有位置编码时，同一个词在两个位置上的注意力输出相同；加上任何一种位置编码就不同。" },
       .put = { "With it, the same word at two places gets two different attention outputs.",
                "用了它，同一个词在两个位置上的注意力输出不同。" },
       .source = "Vaswani et al. 2017, 3.5 (arXiv:1706.03762)",
-      .given = { SMALL },
+      .given = { .length = 7, .seed = 1 }, /* sizes: its own */
       .measure = order_dogs,
       .takes = PROVE_ANY },
     { .name = "order-blind",
@@ -521,9 +637,11 @@ static const prove_claim claims[] = {
       .takes = PROVE_ANY },
 };
 
-pe_status prove_each_two_dogs(prove_dogs_fn *each, void *with, pe_error *err)
+pe_status prove_each_two_dogs(prove_dogs_fn *each, void *with, const pe_pool *pool, pe_error *err)
 {
-    return measure_each_row(each, with, &claims[0].given, err);
+    prove_given g = claims[0].given;
+    g.pool = pool;
+    return measure_each_row(each, with, &g, err);
 }
 
 const prove_group prove_group_order = { .name = "order",

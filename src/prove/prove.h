@@ -39,6 +39,10 @@ typedef struct prove_given {
 
 #define PROVE_SEEDS 20
 
+typedef struct prove_spread { /* over the seeds */
+    double median, least, most;
+} prove_spread;
+
 /* One number of the evidence: "largest difference | alibi | 0.31". */
 typedef struct prove_number {
     words what;
@@ -107,17 +111,22 @@ words prove_kind_words(prove_kind k);       /* measured 测量, algebra 代数, 
 /* ---------------------------------------------------------------- two dogs (order.c) */
 
 /* "the dog chased the other dog" through one layer of attention. Without an encoding and a mask, both dogs get the same
- * output, and "chased" gets the same in "the other dog chased the dog". */
+ * output, and "chased" gets the same in "the other dog chased the dog". An encoding that is made for a causal mask is
+ * measured with one; the mask alone tells the dogs apart, too. */
 typedef struct prove_dogs {
-    double dogs;  /* largest difference between the outputs of the two dogs */
-    double order; /* between the outputs of "chased" in the two sentences */
+    prove_spread dogs;  /* largest difference between the outputs of the two dogs */
+    prove_spread order; /* between the outputs of "chased" in the two sentences */
+    bool masked;
 } prove_dogs;
 
 #define PROVE_ROUNDING 1e-9 /* differences below this are rounding: sums of some hundred numbers near 1 */
 pe_status prove_two_dogs(prove_dogs *out, const char *spec, const prove_given *g, pe_error *err);
 /* Calls each with every row of the registry, as the claim two-dogs measures it. */
 typedef pe_status prove_dogs_fn(void *with, const char *spec, const prove_given *g, pe_error *err);
-pe_status prove_each_two_dogs(prove_dogs_fn *each, void *with, pe_error *err);
+pe_status prove_each_two_dogs(prove_dogs_fn *each, void *with, const pe_pool *pool, pe_error *err);
+/* Whether keys after the query must be hidden from it: a term counts keys, or what is added to the scores of a query
+ * grows from the first key to the last, past the query itself, in every head. */
+bool prove_needs_mask(const pe_encoding *e, pe_params w);
 
 /* ---------------------------------------------------------------- the ideal properties of one spec (property*.c) */
 

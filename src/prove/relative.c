@@ -143,7 +143,7 @@ static void add_penalty(prove_finding *out, const penalty *p, int64_t heads)
  * are no series; DEPENDS where they are one with gaps. */
 static pe_status measure_linear_penalty(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    static const int64_t of_models[] = { 8, 12, 16, 40 }; /* 12: ALiBi's own models; 40: Baichuan-13B */
+    static const int64_t of_models[] = { 8, 12, 16, 40 }; /* 12: models of BERT's size; 40: Baichuan-13B */
     static const words because[PROVE_VERDICT_COUNT] = {
         { "Each head's penalty is a straight line, and the slopes are a geometric series.",
           "每个头的惩罚都是一条直线，各头斜率成等比数列。" },
