@@ -100,7 +100,8 @@ static pe_status codes_drown(prove_finding *out, const prove_given *g, pe_error 
         { "The code has more power than the word, and more with every position; a LayerNorm subtracts the mean, and "
           "with it a number that is equal in every element: the position is lost. Words of deviation 0.02 drown in a "
           "sinusoid as well, so models that add one scale their words first.",
-          "编码的能量盖过了词向量，而且位置越靠后越严重；若其后有减均值的 LayerNorm，加在每一维上的同一个数会被整个减掉，"
+          "编码的能量盖过了词向量，而且位置越靠后越严重；若其后有减均值的 "
+          "LayerNorm，加在每一维上的同一个数会被整个减掉，"
           "位置信息也随之消失。标准差为 0.02 的词向量加上正弦编码也会被淹没，所以这样的模型先把词向量放大。" },
         { "The word has more power than the code.", "词向量的能量大于编码。" },
         { "It depends on the word: the code has more power than words of deviation 0.02, with which models start, and "
@@ -352,6 +353,10 @@ static const prove_claim claims[] = {
       .claim = { "Integer codes, added to a word, drown it.", "把整数位置直接加到词向量上，会把词义淹没。" },
       .put = { "Added to a word, its code drowns it.", "加到词向量上，它的编码会把词义淹没。" },
       .source = "folklore; Kazemnejad 2019, Transformer Architecture: The Positional Encoding",
+      .rule = { "It holds if the code has more power than the word (below 0 dB), for words of deviation 1, "
+                "as PyTorch's embeddings start, and of 0.02, as BERT's and GPT-2's do.",
+                "成立的条件：词向量标准差为 1（PyTorch 的初始值）和 0.02（BERT、GPT-2 的初始值）时，编码的功"
+                "率都大于词向量（低于 0 dB）。" },
       .given = { WIDE, .spec = { "integer", "normalised", "binary", "sinusoidal" } },
       .measure = codes_drown,
       .takes = PE_HOOK_EMBED },
@@ -359,6 +364,7 @@ static const prove_claim claims[] = {
       .claim = { "Binary codes jump from one position to the next.", "二进制编码在相邻位置之间会跳变。" },
       .put = { "Its code jumps from one position to the next.", "它的编码在相邻位置之间会跳变。" },
       .source = "Kazemnejad 2019, Transformer Architecture: The Positional Encoding",
+      .kind = PROVE_DEFINITION,
       .given = { WIDE, .spec = { "binary" } },
       .measure = codes_jump,
       .takes = PE_HOOK_EMBED },
@@ -367,6 +373,7 @@ static const prove_claim claims[] = {
       .put = { "Its code does not jump: every step to the next position is as long as every other.",
                "它的编码不跳变：到下一个位置的每一步都一样长。" },
       .source = "Kazemnejad 2019, Transformer Architecture: The Positional Encoding",
+      .kind = PROVE_ALGEBRA,
       .given = { WIDE, .spec = { "sinusoidal" } },
       .measure = codes_smooth,
       .takes = PE_HOOK_EMBED },
@@ -376,6 +383,7 @@ static const prove_claim claims[] = {
       .put = { "Element k of its code has the period 2^(k+1), as bit k of the position has.",
                "它的编码的第 k 维以 2^(k+1) 为周期，如同位置的第 k 个比特。" },
       .source = "arithmetic",
+      .kind = PROVE_ALGEBRA,
       .given = { WIDE, .spec = { "binary" } },
       .measure = codes_bits,
       .takes = PE_HOOK_EMBED },
@@ -385,6 +393,7 @@ static const prove_claim claims[] = {
       .put = { "The code of one position is another in a text of another length.",
                "同一位置在不同长度的文本里编码不同。" },
       .source = "Kazemnejad 2019, Transformer Architecture: The Positional Encoding",
+      .kind = PROVE_DEFINITION,
       .given = { WIDE, .spec = { "normalised" } },
       .measure = codes_fractions,
       .takes = PE_HOOK_EMBED },

@@ -337,6 +337,11 @@ static const prove_claim claims[] = {
       .put = { "Kept in bfloat16, what it makes of a position still tells neighbours apart.",
                "用 bfloat16 存储，它给出的位置仍能区分相邻位置。" },
       .source = "Kalamkar et al. 2019 (arXiv:1905.12322): of networks at large",
+      .rule = { "It holds if, at 4096 and at 131072 positions, the step of the code between neighbours has "
+                "more power than its rounding (above 0 dB), for every encoding: below that, neighbours share "
+                "codes.",
+                "成立的条件：在 4096 和 131072 个位置上，每种编码相邻位置的步长功率都大于其舍入误差（高于 0 d"
+                "B）；低于它，相邻位置就分不开。" },
       .given = { SMALL, FAR },
       .measure = measure_bf16,
       .takes = CODED },
@@ -345,6 +350,11 @@ static const prove_claim claims[] = {
       .put = { "Kept in float16, what it makes of a position still tells neighbours apart.",
                "用 float16 存储，它给出的位置仍能区分相邻位置。" },
       .source = "Micikevicius et al. 2017 (arXiv:1710.03740)",
+      .rule = { "It holds if, at 4096 and at 131072 positions, the step of the code between neighbours has "
+                "more power than its rounding (above 0 dB), for every encoding: below that, neighbours share "
+                "codes.",
+                "成立的条件：在 4096 和 131072 个位置上，每种编码相邻位置的步长功率都大于其舍入误差（高于 0 d"
+                "B）；低于它，相邻位置就分不开。" },
       .given = { SMALL, FAR },
       .measure = measure_f16,
       .takes = CODED },
@@ -354,6 +364,11 @@ static const prove_claim claims[] = {
       .put = { "In bfloat16 its scores depend on more than the distance, the more the longer the context.",
                "用 bfloat16 时，它的分数不再只取决于距离，上下文越长越严重。" },
       .source = "Wang et al. 2024 (arXiv:2411.13476)",
+      .rule = { "A way to rotate breaks if scores at one distance change more at + 131072, in each of 20 "
+                "seeds, than in any seed at + 256: the paper's claim is that it grows with the context. It "
+                "holds if all three break.",
+                "一种旋转方式失效的条件：等距离分数在 + 131072 处的变化，20 个随机种子下都大于任一种子在 + 25"
+                "6 处的变化（论文的说法是随上下文增大）。三种都失效则成立。" },
       .given = { .spec = { "rope" }, .head_dim = 128, FAR, .seed = 10 },
       .measure = measure_moved_bf16,
       .takes = PE_HOOK_ROTATE },
@@ -363,6 +378,11 @@ static const prove_claim claims[] = {
       .put = { "In float16 its scores depend on more than the distance, the more the longer the context.",
                "用 float16 时，它的分数不再只取决于距离，上下文越长越严重。" },
       .source = "Wang et al. 2024 (arXiv:2411.13476), of bfloat16",
+      .rule = { "A way to rotate breaks if scores at one distance change more at + 131072, in each of 20 "
+                "seeds, than in any seed at + 256: the paper's claim is that it grows with the context. It "
+                "holds if all three break.",
+                "一种旋转方式失效的条件：等距离分数在 + 131072 处的变化，20 个随机种子下都大于任一种子在 + 25"
+                "6 处的变化（论文的说法是随上下文增大）。三种都失效则成立。" },
       .given = { .spec = { "rope" }, .head_dim = 128, FAR, .seed = 10 },
       .measure = measure_moved_f16,
       .takes = PE_HOOK_ROTATE },
@@ -371,6 +391,11 @@ static const prove_claim claims[] = {
       .put = { "Kept in blocks of 8-bit numbers, what it makes of a position still tells neighbours apart.",
                "按块量化为 8 位，它给出的位置仍能区分相邻位置。" },
       .source = "Dettmers et al. 2022 (arXiv:2208.07339)",
+      .rule = { "It holds if, at 4096 and at 131072 positions, the step of the code between neighbours has "
+                "more power than its rounding (above 0 dB), for every encoding: below that, neighbours share "
+                "codes.",
+                "成立的条件：在 4096 和 131072 个位置上，每种编码相邻位置的步长功率都大于其舍入误差（高于 0 d"
+                "B）；低于它，相邻位置就分不开。" },
       .given = { SMALL, FAR },
       .measure = measure_q8,
       .takes = CODED },
@@ -379,6 +404,11 @@ static const prove_claim claims[] = {
       .put = { "Kept in blocks of 4-bit numbers, what it makes of a position still tells neighbours apart.",
                "按块量化为 4 位，它给出的位置仍能区分相邻位置。" },
       .source = "Frantar et al. 2022 (arXiv:2210.17323)",
+      .rule = { "It holds if, at 4096 and at 131072 positions, the step of the code between neighbours has "
+                "more power than its rounding (above 0 dB), for every encoding: below that, neighbours share "
+                "codes.",
+                "成立的条件：在 4096 和 131072 个位置上，每种编码相邻位置的步长功率都大于其舍入误差（高于 0 d"
+                "B）；低于它，相邻位置就分不开。" },
       .given = { SMALL, FAR },
       .measure = measure_q4,
       .takes = CODED },
@@ -386,6 +416,10 @@ static const prove_claim claims[] = {
       .claim = { "Position costs attention next to no time.", "位置编码几乎不增加注意力的耗时。" },
       .put = { "It costs attention next to no time.", "它几乎不增加注意力的耗时。" },
       .source = "Press et al. 2021, 3 (arXiv:2108.12409); Dao et al. 2022 (arXiv:2205.14135)",
+      .rule = { "It holds if attention with each encoding takes at most 1.5 times as long as without: less "
+                "differs from run to run on a machine that others share.",
+                "成立的条件：用每种编码的注意力耗时都不超过不用时的 1.5 倍；更小的差别在共用的机器上每次不同"
+                "。" },
       .given = { .heads = 2, .head_dim = 64, .model_dim = 128, .length = 256, .causal = true, .seed = 10 },
       .measure = measure_time_cost,
       .timed = true,
@@ -394,6 +428,8 @@ static const prove_claim claims[] = {
       .claim = { "Position costs attention next to no memory.", "位置编码几乎不增加注意力的内存。" },
       .put = { "It costs attention next to no memory.", "它几乎不增加注意力的内存。" },
       .source = "Huang et al. 2018, 3.4 (arXiv:1809.04281): of relative vectors, O(n^2 d) or O(n d)",
+      .rule = { "It holds if no encoding needs more than a tenth of the memory that q, k and v take.",
+                "成立的条件：没有一种编码需要超过 q、k、v 所占内存的十分之一。" },
       .given = { .heads = 2, .head_dim = 64, .model_dim = 128, .length = 8192, .causal = true, .seed = 10 },
       .measure = measure_memory_cost,
       .takes = PROVE_ANY },
@@ -401,6 +437,10 @@ static const prove_claim claims[] = {
       .claim = { "Any fast attention works with any encoding.", "任何快速注意力都能配合任何位置编码。" },
       .put = { "Any fast attention serves it.", "任何快速注意力都能配合它。" },
       .source = "Dao et al. 2022 (arXiv:2205.14135); Su et al. 2021, 3.3 (arXiv:2104.09864) on linear attention",
+      .rule = { "It holds if plain attention on the q, k and v that an encoding has changed gives its "
+                "outputs to rounding (1e-9), for every encoding.",
+                "成立的条件：对每种编码，先改变 q、k、v 再做普通注意力，得到的输出都与它相等（舍入误差 1e-9 "
+                "以内）。" },
       .given = { .heads = 2, .head_dim = 16, .length = 36, .causal = true, .seed = 10 },
       .measure = measure_any_kernel,
       .takes = PROVE_ANY },
@@ -410,6 +450,9 @@ static const prove_claim claims[] = {
       .put = { "A cache of its keys can drop its oldest tokens and move the rest without computing them again.",
                "使用它时，键缓存可以丢掉最旧的词元并整体移动，而不必重新计算。" },
       .source = "Xiao et al. 2023, 3.2 (arXiv:2309.17453)",
+      .rule = { "It holds if scores with moved keys equal scores with new keys to rounding (1e-9), for every "
+                "encoding.",
+                "成立的条件：对每种编码，平移缓存后的分数都与重新计算的分数相等（舍入误差 1e-9 以内）。" },
       .given = { .heads = 2, .head_dim = 16, .length = 36, .causal = true, .seed = 10 },
       .measure = measure_cache_shift,
       .takes = PROVE_ANY },
@@ -419,6 +462,9 @@ static const prove_claim claims[] = {
       .put = { "Its keys can be split among workers that do not know of each other.",
                "使用它时，键可以分给互不知晓的多个工作单元分别计算。" },
       .source = "Dao et al. 2023, Flash-Decoding; Liu et al. 2023 (arXiv:2310.01889)",
+      .rule = { "It holds if the outputs of two halves of the keys, merged, equal the whole to float32's "
+                "rounding (1e-5), for every encoding.",
+                "成立的条件：对每种编码，两半键合并后的输出都与整体相等（float32 舍入误差 1e-5 以内）。" },
       .given = { .heads = 2, .head_dim = 16, .length = 36, .causal = true, .seed = 10 },
       .measure = measure_split_keys,
       .takes = PROVE_ANY },

@@ -294,7 +294,8 @@ static pe_status left_out(bool *out, tally *t, const char *spec, const prove_giv
 static void add_left_out(const tally *t)
 {
     if (t->masked)
-        prove_add(t->f, (words){ "left out: made for a causal mask", "未测：为因果掩码而设计的编码" }, "", t->masked, "");
+        prove_add(t->f, (words){ "left out: made for a causal mask", "未测：为因果掩码而设计的编码" }, "", t->masked,
+                  "");
 }
 
 /* ---------------------------------------------------------------- a spec of a user's: one number, about it */
@@ -366,7 +367,8 @@ pe_status prove_two_dogs(prove_dogs *out, const char *spec, const prove_given *g
 }
 
 static const words DOGS = { "between the outputs of the two dogs", "两个 dog 的输出之差" };
-static const words DOGS_MASKED = { "between the outputs of the two dogs, causal mask", "两个 dog 的输出之差（因果掩码）" };
+static const words DOGS_MASKED = { "between the outputs of the two dogs, causal mask",
+                                   "两个 dog 的输出之差（因果掩码）" };
 
 static pe_status dogs_of(void *with, const char *spec, const prove_given *g, pe_error *err)
 {
@@ -426,9 +428,11 @@ static pe_status order_dogs(prove_finding *out, const prove_given *g, pe_error *
     measure_add_first(out, (words){ "encodings that give the two dogs the same output", "两个 dog 仍然相同的编码数" },
                       measure_named("/ ", t.blind + t.seen).is, t.blind, "");
     static const words because[PROVE_VERDICT_COUNT] = {
-        { "Identical without an encoding, different with each, in every seed. Encodings that are made for a causal mask "
+        { "Identical without an encoding, different with each, in every seed. Encodings that are made for a causal "
+          "mask "
           "are measured with one and not counted: there the mask alone makes the outputs differ.",
-          "每个随机种子下都是：没有位置编码时相同，有编码时各不相同。为因果掩码而设计的编码加掩码测量，不计入：仅有掩码输出就已不同。" },
+          "每个随机种子下都是：没有位置编码时相同，有编码时各不相同。为因果掩码而设计的编码加掩码测量，不计入：仅有掩码"
+          "输出就已不同。" },
         { "The outputs of the two dogs differ without an encoding, or no encoding makes them differ.",
           "没有位置编码时两个输出就已不同，或者没有一种编码能让它们不同。" },
         { "Identical without an encoding; different with some encodings only.",
@@ -474,10 +478,10 @@ static pe_status order_seen(prove_finding *out, const prove_given *g, pe_error *
                   (words){ "An encoding leaves permuted words with permuted outputs.",
                            "有的编码在词序置换后输出也只是随之置换。" });
     else
-        prove_say(
-            out, PROVE_HOLDS,
-            (words){ "Every row of the registry that is not made for a causal mask changes some output when the words change places.",
-                     "收录的编码中，凡不是为因果掩码而设计的，在词序改变后都会改变某些输出。" });
+        prove_say(out, PROVE_HOLDS,
+                  (words){ "Every row of the registry that is not made for a causal mask changes some output when the "
+                           "words change places.",
+                           "收录的编码中，凡不是为因果掩码而设计的，在词序改变后都会改变某些输出。" });
     return PE_OK;
 }
 
@@ -573,6 +577,10 @@ static const prove_claim claims[] = {
       .put = { "With it, the same word at two places gets two different attention outputs.",
                "用了它，同一个词在两个位置上的注意力输出不同。" },
       .source = "Vaswani et al. 2017, 3.5 (arXiv:1706.03762)",
+      .rule = { "It holds if, in each of 20 seeds (every fourth at width 512 with 8 heads, the others at 64 "
+                "with 4), the outputs are equal to rounding (1e-9) without an encoding and differ with each.",
+                "成立的条件：20 个随机种子（每四个中一个宽 512、8 头，其余宽 64、4 头）下，没有编码时输出都相"
+                "等（舍入误差 1e-9 以内），有编码时都不等。" },
       .given = { .length = 7, .seed = 1 }, /* sizes: its own */
       .measure = order_dogs,
       .takes = PROVE_ANY },
@@ -582,6 +590,7 @@ static const prove_claim claims[] = {
       .put = { "Permuted words give permuted outputs: A' = P A P^T.",
                "打乱词序，输出只是同样打乱：A' = P A P^T（置换等变）。" },
       .source = "Lee et al. 2019 (arXiv:1810.00825)",
+      .kind = PROVE_ALGEBRA,
       .given = { SMALL, NONE },
       .measure = order_blind,
       .takes = PROVE_ANY },
@@ -593,6 +602,7 @@ static const prove_claim claims[] = {
                "words change places.",
                "打乱词序后对输出做池化（求和、平均、固定查询的注意力池化），结果不变（置换不变）。" },
       .source = "Lee et al. 2019 (arXiv:1810.00825)",
+      .kind = PROVE_ALGEBRA,
       .given = { SMALL, NONE },
       .measure = order_pooled,
       .takes = PROVE_ANY },
@@ -602,6 +612,7 @@ static const prove_claim claims[] = {
       .put = { "Cross-attention does not notice that its keys have changed places.",
                "交叉注意力的键换了顺序，输出不变。" },
       .source = "Lee et al. 2019 (arXiv:1810.00825)",
+      .kind = PROVE_ALGEBRA,
       .given = { SMALL, NONE },
       .measure = order_cross,
       .takes = PROVE_ANY },
@@ -611,6 +622,10 @@ static const prove_claim claims[] = {
       .put = { "It breaks the symmetry of attention: permuted words give more than permuted outputs, without a mask.",
                "它打破注意力的对称性：不加掩码时，打乱词序后输出不只是随之打乱。" },
       .source = "Dufter et al. 2021 (arXiv:2102.11090)",
+      .rule = { "It holds if some output changes by more than rounding (1e-9) in each of 20 seeds; equality "
+                "is exact where it holds, so no other border is needed.",
+                "成立的条件：20 个随机种子下都有输出的变化大于舍入误差（1e-9）；相等是精确的，不需要别的界限"
+                "。" },
       .given = { SMALL },
       .measure = order_seen,
       .takes = PROVE_ANY },
@@ -618,6 +633,9 @@ static const prove_claim claims[] = {
       .claim = { "A causal mask alone already breaks it: a decoder needs no encoding to see order.",
                  "仅有因果掩码就已打破对称：解码器不用位置编码也能感知顺序。" },
       .source = "Haviv et al. 2022 (arXiv:2203.16634)",
+      .rule = { "It holds if outputs change by more than rounding (1e-9) with the mask in each of 20 seeds, "
+                "and in none without it.",
+                "成立的条件：20 个随机种子下，加掩码时输出的变化都大于舍入误差（1e-9），不加时都不大于。" },
       .given = { SMALL, NONE, .causal = true },
       .measure = order_causal },
     { .name = "reversal-blind",
@@ -625,6 +643,7 @@ static const prove_claim claims[] = {
                  "只含 |i - j| 的偏置分不清一段文字是正读还是倒读。" },
       .put = { "It cannot tell a text from the same text read backwards.", "它分不清一段文字是正读还是倒读。" },
       .source = "Yan et al. 2019, on direction (arXiv:1911.04474)",
+      .kind = PROVE_ALGEBRA,
       .given = { SMALL, .spec = { "alibi:form=symmetric", "kerple", "sandwich" } },
       .measure = order_reversal_blind,
       .takes = PE_HOOK_BIAS },
@@ -632,6 +651,9 @@ static const prove_claim claims[] = {
       .claim = { "A position encoding tells a text from the same text read backwards.", "位置编码能区分正读与倒读。" },
       .put = { "It tells a text from the same text read backwards.", "它能区分一段文字的正读与倒读。" },
       .source = "Yan et al. 2019, on direction (arXiv:1911.04474)",
+      .rule = { "It holds if outputs change by more than rounding (1e-9) with every encoding, in each of 20 "
+                "seeds.",
+                "成立的条件：20 个随机种子下，每种编码的输出变化都大于舍入误差（1e-9）。" },
       .given = { SMALL },
       .measure = order_reversal_seen,
       .takes = PROVE_ANY },

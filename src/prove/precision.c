@@ -533,8 +533,8 @@ static void add_moved(prove_finding *out, const moved *m)
         snprintf(of, sizeof of, "%s, + %lld, head_dim = %lld", m->type, (long long)m->step[i % STEPS],
                  (long long)m->g->head_dim);
         if (isfinite(s.most))
-            measure_add_spread(out, what[i / STEPS], of, (measure_spread){ 100 * s.median, 100 * s.least, 100 * s.most },
-                               "%");
+            measure_add_spread(out, what[i / STEPS], of,
+                               (measure_spread){ 100 * s.median, 100 * s.least, 100 * s.most }, "%");
         else
             prove_add(out, (words){ "positions that overflow, the last of them", "溢出的位置，最远为" }, of,
                       (double)m->step[i % STEPS], "");
@@ -565,7 +565,8 @@ static pe_status measure_moved(prove_finding *out, const prove_given *g, round_f
         { "It depends on what is in that type: where only the rotated vectors are, scores change by ordinary rounding, "
           "as much far away as nearby; where positions and angles are too, far positions share angles and the "
           "distance is lost.",
-          "取决于哪些量用该类型：只有旋转后的向量用它时，变化只是普通的舍入误差，远处与近处一样大；位置和角度也用它时，远处的位置共用角度，"
+          "取决于哪些量用该类型：只有旋转后的向量用它时，变化只是普通的舍入误差，远处与近处一样大；位置和角度也用它时，"
+          "远处的位置共用角度，"
           "距离就丢失了。" },
     };
     moved m;
@@ -576,8 +577,9 @@ static pe_status measure_moved(prove_finding *out, const prove_given *g, round_f
         broken += grows(&m, way);
     TRY(move_type(&m, g, round_f32, "float32", err));
     add_moved(out, &m);
-    measure_add_first(out, (words){ "of 3 ways to rotate: those whose error grows with the position",
-                                    "三种旋转方式中，误差随位置增大的有" },
+    measure_add_first(out,
+                      (words){ "of 3 ways to rotate: those whose error grows with the position",
+                               "三种旋转方式中，误差随位置增大的有" },
                       type, broken, "");
     prove_verdict v = broken == WAYS ? PROVE_HOLDS : broken ? PROVE_DEPENDS : PROVE_REFUTED;
     prove_say(out, v, because[v]);

@@ -31,7 +31,7 @@ typedef struct prove_given {
     int64_t length;
     double theta;
     bool causal, residual;
-    bool put; /* spec[0] is a user's: the sentence and the numbers are about it alone */
+    bool put;              /* spec[0] is a user's: the sentence and the numbers are about it alone */
     uint64_t seed;         /* the first; what is drawn at random is drawn with PROVE_SEEDS of them */
     double (*clock)(void); /* seconds; NULL: this machine's */
     const pe_pool *pool;   /* works on several seeds at a time; NULL: one after the other, with the same bits */

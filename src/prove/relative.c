@@ -151,7 +151,8 @@ static pe_status measure_linear_penalty(prove_finding *out, const prove_given *g
           "惩罚不是斜率成等比数列的下降直线。" },
         { "It depends on the number of heads: each penalty is a straight line; the slopes are a geometric series where "
           "that number is a power of two, else every slope of one series and some of the next finer one.",
-          "取决于头数：每个头的惩罚都是直线；头数为 2 的幂时，斜率成等比数列；否则是一个等比数列，再加上更密一级数列中的几项。" },
+          "取决于头数：每个头的惩罚都是直线；头数为 2 "
+          "的幂时，斜率成等比数列；否则是一个等比数列，再加上更密一级数列中的几项。" },
     };
     int series = 0, straight = 0, tried = 0;
     for (int n = 0; n < (g->heads ? 1 : 4); n++, tried++) {
@@ -164,7 +165,8 @@ static pe_status measure_linear_penalty(prove_finding *out, const prove_given *g
         series += line && p.are == SERIES;
         add_penalty(out, &p, one.heads);
     }
-    measure_add_first(out, (words){ "head counts whose slopes are one geometric series", "斜率成一个等比数列的头数个数" },
+    measure_add_first(out,
+                      (words){ "head counts whose slopes are one geometric series", "斜率成一个等比数列的头数个数" },
                       measure_named("/ ", tried).is, series, "");
     prove_verdict v = straight < tried ? PROVE_REFUTED : series < tried ? PROVE_DEPENDS : PROVE_HOLDS;
     prove_say(out, v, because[v]);
@@ -260,14 +262,15 @@ static pe_status measure_buckets(prove_finding *out, const prove_given *g, pe_er
     TRY(status);
     int single = single_buckets(&b);
     add_buckets(out, &b, g->spec[0], single);
-    prove_judge(out, !b.falls && single > 1 && is_logarithmic(&b, single),
-                (words){ "The bucket never falls with distance; near ones hold one distance each, far ones begin at a "
-                         "geometric series, rounded up to whole distances: now and then one is narrower than the one "
-                         "before.",
-                         "桶号从不随距离下降；近处一距离一桶，远处各桶的起点是取整后的等比数列，因此偶尔有一个桶比前一个窄。" },
-                (words){ "Some farther key is in an earlier bucket, or near buckets are not single, or far ones do not "
-                         "follow a geometric series.",
-                         "有更远的键落进了更早的桶，或近处不是一距离一桶，或远处不按等比数列变宽。" });
+    prove_judge(
+        out, !b.falls && single > 1 && is_logarithmic(&b, single),
+        (words){ "The bucket never falls with distance; near ones hold one distance each, far ones begin at a "
+                 "geometric series, rounded up to whole distances: now and then one is narrower than the one "
+                 "before.",
+                 "桶号从不随距离下降；近处一距离一桶，远处各桶的起点是取整后的等比数列，因此偶尔有一个桶比前一个窄。" },
+        (words){ "Some farther key is in an earlier bucket, or near buckets are not single, or far ones do not "
+                 "follow a geometric series.",
+                 "有更远的键落进了更早的桶，或近处不是一距离一桶，或远处不按等比数列变宽。" });
     return PE_OK;
 }
 
@@ -465,6 +468,7 @@ static const prove_claim claims[] = {
       .put = { "Its penalty grows linearly with the distance, with slopes that are a geometric series.",
                "它的惩罚随距离线性增长，各头斜率成等比数列。" },
       .source = "Press et al. 2021, 3 (arXiv:2108.12409)",
+      .kind = PROVE_DEFINITION,
       .given = { .spec = { "alibi" }, .head_dim = 8, .length = 2048 }, /* heads: those of models */
       .measure = measure_linear_penalty,
       .takes = PE_HOOK_BIAS },
@@ -472,17 +476,20 @@ static const prove_claim claims[] = {
       .claim = { "T5's buckets are single for near distances, logarithmic for far ones, and never fall.",
                  "T5 的桶在近处一距离一桶，远处按对数划分，桶号从不随距离下降。" },
       .source = "Raffel et al. 2019, 2.1 (arXiv:1910.10683)",
+      .kind = PROVE_DEFINITION,
       .given = { .spec = { "t5:direction=causal" }, .heads = 1, .head_dim = 8, .length = 1024 },
       .measure = measure_buckets },
     { .name = "shaw-clip",
       .claim = { "Beyond the clipping distance Shaw's terms are all alike.",
                  "超过截断距离之后，Shaw 的各项完全相同。" },
       .source = "Shaw et al. 2018, 3.2 (arXiv:1803.02155)",
+      .kind = PROVE_DEFINITION,
       .given = { .spec = { "shaw" }, .heads = 2, .head_dim = 16, .length = 400, .seed = 8 },
       .measure = measure_clip },
     { .name = "relative-needs-no-learning",
       .claim = { "Relative encodings need no learning.", "相对位置编码不需要学习。" },
       .source = "Press et al. 2021 (arXiv:2108.12409); Su et al. 2021 (arXiv:2104.09864)",
+      .kind = PROVE_DEFINITION,
       .given = { .heads = 8, .head_dim = 64, .model_dim = 64, .causal = true },
       .measure = measure_no_learning },
     { .name = "tables-end",
@@ -491,6 +498,7 @@ static const prove_claim claims[] = {
       .put = { "It cannot extrapolate: past the last row of its table there is no code.",
                "它不能外推：位置表最后一行之后没有编码。" },
       .source = "Gehring et al. 2017, 3.1 (arXiv:1705.03122); Devlin et al. 2018 (arXiv:1810.04805)",
+      .kind = PROVE_DEFINITION,
       .given = { .spec = { "learned:rows=512" }, .head_dim = 64 },
       .measure = measure_table_ends,
       .takes = PE_HOOK_EMBED },
@@ -498,6 +506,10 @@ static const prove_claim claims[] = {
       .claim = { "The hierarchical decomposition extends a table of n rows to n^2 positions, all distinct.",
                  "层次分解让 n 行的位置表可用于 n² 个位置，且各不相同。" },
       .source = "Su 2020 (kexue.fm/archives/7947)",
+      .rule = { "It holds if n rows serve n^2 positions, no two codes are equal to rounding (1e-9), and the "
+                "first n are the table's own.",
+                "成立的条件：n 行可用于 n² 个位置，没有两个编码相等（舍入误差 1e-9 以内），且前 n 个就是原表"
+                "。" },
       .given = { .spec = { "hierarchical:rows=32" }, .head_dim = 64, .length = 1024 },
       .measure = measure_beyond_table },
     { .name = "residuals-carry-position",
@@ -506,6 +518,11 @@ static const prove_claim claims[] = {
       .put = { "With residual connections its position stays readable by a linear map at every layer.",
                "有残差连接时，线性映射在每一层都能读出它给的位置。" },
       .source = "Kazemnejad 2019 (kazemnejad.com/blog/transformer_architecture_positional_encoding)",
+      .rule = { "It holds if, in each of 20 seeds at width 512 (8 heads) and 128 (1, 4 and 16 heads), every "
+                "layer keeps at least half of the input's R^2: more is kept than lost. The control is a "
+                "model without an encoding.",
+                "成立的条件：宽 512（8 头）和 128（1、4、16 头）各 20 个随机种子下，每一层都至少保留输入层 R²"
+                " 的一半，即保留的多于丢失的。对照：没有位置编码的模型。" },
       .given = { .spec = { "sinusoidal" }, .residual = true, STACK },
       .measure = measure_probe_kept,
       .takes = PE_HOOK_EMBED },
@@ -515,12 +532,22 @@ static const prove_claim claims[] = {
       .put = { "Without residual connections its position is lost on the way up, where nothing is masked.",
                "没有残差连接、也没有掩码时，它给的位置信息会在逐层传递中丢失。" },
       .source = "Dong et al. 2021, 2 (arXiv:2103.03404)",
+      .rule = { "It holds if, in each of 20 seeds at width 512 (8 heads) and 128 (1, 4 and 16 heads), the "
+                "last layer's R^2 is no larger than the largest of a model without an encoding, which has no "
+                "position to read.",
+                "成立的条件：宽 512（8 头）和 128（1、4、16 头）各 20 个随机种子下，最后一层的 R² 都不大于没"
+                "有位置编码（无位置可读）的模型的最大值。" },
       .given = { .spec = { "sinusoidal" }, STACK },
       .measure = measure_probe_lost,
       .takes = PE_HOOK_EMBED },
     { .name = "causal-mask-tells-position",
       .claim = { "A causal model without any encoding can tell position.", "没有任何位置编码的因果模型也能得知位置。" },
       .source = "Haviv et al. 2022 (arXiv:2203.16634); Kazemnejad et al. 2023, 5 (arXiv:2305.19466)",
+      .rule = { "It holds if, in each of 20 seeds at width 512 (8 heads) and 128 (1, 4 and 16 heads), the "
+                "last layer's R^2 is larger than that of the input and than that of the same model without "
+                "the mask: a sign test, 2^-20 by chance.",
+                "成立的条件：宽 512（8 头）和 128（1、4、16 头）各 20 个随机种子下，最后一层的 R² 都大于输入"
+                "层，也大于同一模型不加掩码时：符号检验，偶然的概率为 2^-20。" },
       .given = { .spec = { "none" }, .causal = true, .residual = true, STACK },
       .measure = measure_probe_mask },
 };

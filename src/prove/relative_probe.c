@@ -327,8 +327,8 @@ static prove_given probe_sized(const prove_given *g, int n)
 static measure_text probe_name(const probe *p, const char *of)
 {
     measure_text t;
-    snprintf(t.is, sizeof t.is, "%.40s, d = %lld, H = %lld%s", p->spec, (long long)p->g.model_dim, (long long)p->g.heads,
-             of);
+    snprintf(t.is, sizeof t.is, "%.40s, d = %lld, H = %lld%s", p->spec, (long long)p->g.model_dim,
+             (long long)p->g.heads, of);
     return t;
 }
 
@@ -434,7 +434,8 @@ pe_status measure_probe_kept(prove_finding *out, const prove_given *g, pe_error 
           "在每一层、每种尺寸、每个随机种子下，线性映射能解释的都超过输入层的一半；没有位置编码时则无可解释。" },
         { "At some layer a linear map explains less than half of what it explains of the input.",
           "在某一层，线性映射能解释的已不足输入层的一半。" },
-        { "It depends on the width, the heads and the draw: the evidence has the sizes at which, in some draws, a layer "
+        { "It depends on the width, the heads and the draw: the evidence has the sizes at which, in some draws, a "
+          "layer "
           "keeps less than half of what the input has.",
           "取决于宽度、头数和随机抽取：数据中列出了在某些抽取下有的层保留不足输入层一半的尺寸。" },
     };
@@ -465,7 +466,8 @@ pe_status measure_probe_lost(prove_finding *out, const prove_given *g, pe_error 
     static const words because[PROVE_VERDICT_COUNT] = {
         { "Layer by layer the tokens of a text become alike, and with what told them apart goes their place: at the "
           "last layer it is read no better than without an encoding.",
-          "一层层下来，同一文本的词元变得彼此相同，区分它们的信息连同位置一起消失：最后一层读出的位置并不比没有位置编码时好。" },
+          "一层层下来，同一文本的词元变得彼此相同，区分它们的信息连同位置一起消失：最后一层读出的位置并不比没有位置编码"
+          "时好。" },
         { "At the last layer a linear map still tells the place.", "最后一层的线性映射仍能读出位置。" },
         { "It depends on the size and the draw: in some runs the last layer still tells the place.",
           "取决于尺寸和随机抽取：有些情形下最后一层仍能读出位置。" },
@@ -503,7 +505,8 @@ pe_status measure_probe_mask(prove_finding *out, const prove_given *g, pe_error 
     static const words because[PROVE_VERDICT_COUNT] = {
         { "In every run the mask makes more of the place readable at the last layer than the words have, and than the "
           "same model without the mask has: in part only, with random weights.",
-          "每一次测量中，加掩码后最后一层可读出的位置都多于输入的词，也多于同一模型不加掩码时；权重是随机的，只能读出一部分。" },
+          "每一次测量中，加掩码后最后一层可读出的位置都多于输入的词，也多于同一模型不加掩码时；权重是随机的，只能读出一"
+          "部分。" },
         { "The mask adds no place that a linear map could read.", "掩码没有带来线性映射能读出的位置。" },
         { "It depends on the size and the draw: in some runs the mask adds nothing that a linear map could read.",
           "取决于尺寸和随机抽取：有些情形下，掩码没有带来线性映射能读出的位置。" },

@@ -280,8 +280,7 @@ static pe_status fit_many(mixture *m, pe_error *err)
         return PE_ERR_NOMEM;
     for (int64_t a = 0; a < n; a++)
         for (int64_t b = 0; b <= a; b++)
-            m->gram[a * n + b] =
-                measure_dot(m->code + a * d, m->code + b * d, d) + (a == b ? (double)m->places : 0);
+            m->gram[a * n + b] = measure_dot(m->code + a * d, m->code + b * d, d) + (a == b ? (double)m->places : 0);
     measure_cholesky(m->gram, n);
     memcpy(solved, m->code, (size_t)(n * d) * sizeof *solved);
     measure_cholesky_solve(m->gram, n, solved, d);
@@ -396,7 +395,8 @@ static pe_status add_reading(measure_tally *t, adding *a, const prove_given *g, 
     snprintf(of, sizeof of, "d = %lld, %lld words", (long long)width, (long long)a->words);
     measure_add_spread(t->out, (words){ "places read right", "位置读对的比例" }, of, place, "%");
     measure_add_spread(t->out, (words){ "words read right", "词读对的比例" }, of, word, "%");
-    measure_add_spread(t->out, (words){ "mean error of the place", "位置的平均误差" }, of, measure_spread_of(a->off), "");
+    measure_add_spread(t->out, (words){ "mean error of the place", "位置的平均误差" }, of, measure_spread_of(a->off),
+                       "");
     return PE_OK;
 }
 
@@ -422,7 +422,8 @@ pe_status measure_adding_loses(prove_finding *out, const prove_given *g, pe_erro
         { "It depends on the width against the number of words and places: where there are more elements than words "
           "and places together the sum can be taken apart without loss; a real vocabulary is larger, and then "
           "neighbouring places are taken for each other, the more the narrower the vector.",
-          "取决于宽度与词数、位置数之和：维数更多时，和可以无损地拆开；真实词表更大，这时相邻位置会被互相读错，向量越窄越严重。" },
+          "取决于宽度与词数、位置数之和：维数更多时，和可以无损地拆开；真实词表更大，这时相邻位置会被互相读错，向量越窄"
+          "越严重。" },
     };
     measure_conclude(&t, (words){ "widths and vocabularies with a loss", "有损失的（宽度，词表）组数" }, because);
     return PE_OK;
