@@ -444,6 +444,8 @@ fi
 
 # ---- dogs
 expect 0 "blind to order" posenc dogs
+expect 0 "made for a causal mask" posenc bias alibi -n 4
+expect 0 '"needs_causal_mask": false' posenc bias alibi:form=symmetric -n 4 --json
 check "dogs: a line per row" test "$(posenc dogs | grep -cE 'blind$|apart$|\(\*\)$')" = "$(wc -w <<<"$names")"
 check "dogs: one is blind" test "$(posenc dogs | grep -c 'blind$')" = 1
 

@@ -52,11 +52,9 @@ static int extreme(const story *s, int64_t length, int sign)
     return best;
 }
 
-/* The loss of a model that knows nothing; INFINITY: not known. */
 static double chance(const story *s)
 {
-    double vocab = (double)s->r->setup.vocab;
-    return vocab < 2 ? (double)INFINITY : lab_is_eval(&s->r->setup) ? vocab : log2(vocab);
+    return lab_chance(&s->r->setup);
 }
 
 /* Whether two differ as they are printed, and by more than their seeds do where there are several. */
@@ -85,7 +83,8 @@ static int count_alike(const story *s, int entry, int64_t length, int *first)
 static bool loss_holds(const story *s, int entry)
 {
     double end = value(s, entry, s->last);
-    return s->last > s->first && end < chance(s) && end <= 1.05 * value(s, entry, s->first) + 0.01;
+    return s->last > s->first && end < chance(s) && lab_learned(s->r, entry) &&
+           end <= 1.05 * value(s, entry, s->first) + 0.01;
 }
 
 static void say_winner(story *s, int winner)
@@ -226,7 +225,8 @@ static void say_not_learned(story *s)
         if (!lab_learned(s->r, i)) {
             if (!count++)
                 finding_say(s,
-                            " Not learned in this time (no better than none at %" PRId64 " by more than the seeds): ",
+                            " Not learned in this time (near chance, or no better than none at %" PRId64
+                            " by more than the seeds): ",
                             s->r->setup.train_length);
             finding_say(s, "%s%s", count > 1 ? ", " : "", name(s, i));
         }
@@ -279,12 +279,13 @@ static void say_ranks(story *s, int best)
 static void say_numbers(story *s)
 {
     int best = extreme(s, s->first, 1);
-    bool learned = value(s, best, s->first) < chance(s);
+    bool learned = value(s, best, s->first) < chance(s) && (lab_is_eval(&s->r->setup) || lab_learned(s->r, best));
     if (learned)
         say_ranks(s, best);
     else
         say_nothing_learned(s, best);
-    say_not_learned(s);
+    if (learned)
+        say_not_learned(s);
     say_cannot(s);
     if (learned && s->r->setup.entries > 1 && !lab_is_eval(&s->r->setup))
         say_seeds(s);

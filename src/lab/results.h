@@ -179,9 +179,10 @@ typedef struct lab_difference {
 /* Two-sided: how likely |t| or more is by chance. */
 double lab_t_probability(double t, double degrees);
 lab_difference lab_compare(const lab_results *r, int a, int b, int64_t length, lab_measure what);
-/* Whether it is better than the entry without an encoding at the trained length, by more than the seeds; true where
- * there is no such entry or no second seed, and of what was dropped. If not, its other lengths say nothing about the
- * encoding. */
+double lab_chance(const lab_setup *s); /* the loss of a model that knows nothing; INFINITY: not known */
+/* Whether its loss at the trained length is below chance by more than 5 % and the seeds, and better than that of the
+ * entry without an encoding, by more than the seeds; the latter is true where there is no such entry or no second seed,
+ * and of what was dropped. If not, its other lengths say nothing about the encoding. */
 bool lab_learned(const lab_results *r, int entry);
 /* Entries by what is shown at the longest length they have a number for, best first; a longer length comes before a
  * shorter, those without a number last. Returns how many there are. */

@@ -158,10 +158,23 @@ lab_difference lab_compare(const lab_results *r, int a, int b, int64_t length, l
     return out;
 }
 
+double lab_chance(const lab_setup *s)
+{
+    double vocab = (double)s->vocab;
+    return vocab < 2 ? (double)INFINITY : lab_is_eval(s) ? vocab : log2(vocab);
+}
+
+/* Nearer to chance than to nothing left to learn by this share, a model has learned the letters' frequencies at most.
+ */
+#define NEAR_CHANCE 0.05
+
 bool lab_learned(const lab_results *r, int entry)
 {
     const lab_setup *s = &r->setup;
     const lab_entry *e = &s->entry[entry];
+    lab_summary here = lab_summarise(r, entry, s->train_length, lab_shown(s));
+    if (!lab_is_eval(s) && here.seeds && here.mean + here.spread > (1 - NEAR_CHANCE) * lab_chance(s))
+        return false;
     for (int i = 0; i < s->entries; i++) {
         if (s->entry[i].dropped || strcmp(s->entry[i].spec, "none") || e->dropped || i == entry)
             continue;

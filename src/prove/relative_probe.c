@@ -12,17 +12,25 @@
 /* A Transformer with random weights, over some random texts: layers of attention and a two-layer map, with
  * normalisation before each, with residual connections or without. float32, as models are. */
 
-enum { LAYERS = 6, TEXTS = 12, FITTED = 8, STACK_WEIGHTS = 6 }; /* texts in all; those that a map is fitted on */
+enum { LAYERS = 6, STACK_WEIGHTS = 6 };
+
+/* Texts that a map is fitted on, and half as many that it is tested on: the tokens are several times as many as the
+ * unknowns of a narrow map, and half as many as those of a wide one, for as many tokens as unknowns fit worst. */
+static int64_t fitted_texts(int64_t width)
+{
+    return width > 256 ? 8 : 24;
+}
 
 typedef struct stack {
     measure_encoding m;
     bool causal, residual;
     int64_t tokens, width;        /* T, C */
-    float *x, *y;                 /* (TEXTS T, C): the stream; its normalised copy, then what a branch gives */
-    float *part[4];               /* (TEXTS T, C): q, k, v and attention's output; the first holds the map's middle */
+    int64_t texts, fitted;        /* in all; those that the map is fitted on, first */
+    float *x, *y;                 /* (texts T, C): the stream; its normalised copy, then what a branch gives */
+    float *part[4];               /* (texts T, C): q, k, v and attention's output; the first holds the map's middle */
     float *weight[STACK_WEIGHTS]; /* (C, C) four times, (C, 2C), (2C, C) */
     float *panel;                 /* (2C, TILE): some columns of a weight */
-    double *kernel, *goal;        /* (FITTED T, FITTED T), (FITTED T) */
+    double *kernel, *goal;        /* (n, n), (n), n as probe_unknowns has it */
 } stack;
 
 enum { VOCABULARY = 256 };
@@ -45,11 +53,17 @@ static bool take_floats(float **x, int64_t a, int64_t b)
     return (*x = calloc((size_t)(a * b), sizeof **x)) != NULL;
 }
 
+/* A narrow map is solved for by its elements, a wide one as a sum of tokens, whichever are fewer. */
+static int64_t probe_unknowns(const stack *s)
+{
+    return s->fitted * s->tokens < s->width + 1 ? s->fitted * s->tokens : s->width + 1;
+}
+
 static bool take_memory(stack *s, pe_error *err)
 {
-    int64_t n = TEXTS * s->tokens, C = s->width, fitted = FITTED * s->tokens;
+    int64_t n = s->texts * s->tokens, C = s->width, unknowns = probe_unknowns(s);
     bool whole = take_floats(&s->x, n, C) && take_floats(&s->y, n, C) && take_floats(&s->panel, 2 * C, TILE) &&
-                 (s->kernel = measure_memory(fitted, fitted, err)) && (s->goal = measure_memory(fitted, 1, err));
+                 (s->kernel = measure_memory(unknowns, unknowns, err)) && (s->goal = measure_memory(unknowns, 1, err));
     for (int i = 0; whole && i < 4; i++)
         whole = take_floats(&s->part[i], n, i ? C : 2 * C);
     for (int i = 0; whole && i < STACK_WEIGHTS; i++)
@@ -62,6 +76,8 @@ static pe_status stack_open(stack *s, const char *spec, const prove_given *g, pe
     *s = (stack){ .causal = g->causal, .residual = g->residual, .tokens = g->length };
     TRY(measure_open(&s->m, spec, g, err));
     s->width = s->m.shape.heads * s->m.shape.head_dim;
+    s->fitted = fitted_texts(s->width);
+    s->texts = s->fitted + s->fitted / 2;
     bool fits = measure_width(&s->m) == s->width && s->m.shape.model_dim == s->width && pe_encoding_axes(s->m.e) == 1;
     if (!fits)
         return io_fail(err, PE_ERR_UNSUITED, "%s changes the width or has more axes; needs one that does not", spec);
@@ -81,13 +97,13 @@ static pe_status stack_fill(stack *s, uint64_t seed, pe_error *err)
 {
     int64_t T = s->tokens, C = s->width;
     uint64_t text = random_at(seed, 1);
-    for (int64_t n = 0; n < TEXTS * T; n++) {
+    for (int64_t n = 0; n < s->texts * T; n++) {
         uint64_t word = n % T ? (uint64_t)measure_range(&text, 1, VOCABULARY) : 0, state = random_at(seed, 2 + word);
         for (int64_t c = 0; c < C; c++)
             s->x[n * C + c] = (float)measure_normal(&state);
     }
-    pe_view x = pe_view_of(s->x, PE_F32, TEXTS, T, 1, C);
-    return pe_embed(s->m.e, x, x, pe_positions_run(TEXTS, T, 0), &PE_MAKE(pe_run, .params = s->m.w), err);
+    pe_view x = pe_view_of(s->x, PE_F32, s->texts, T, 1, C);
+    return pe_embed(s->m.e, x, x, pe_positions_run(s->texts, T, 0), &PE_MAKE(pe_run, .params = s->m.w), err);
 }
 
 /* ---------------------------------------------------------------- a layer */
@@ -107,7 +123,7 @@ static void tile(float *sum, const float *x, const float *panel, int64_t in)
     memcpy(sum, s, sizeof s);
 }
 
-/* to (n, out) = x (n, in) W (in, out); n is a multiple of TILE_ROWS, as TEXTS is. */
+/* to (n, out) = x (n, in) W (in, out); n is a multiple of TILE_ROWS, as the number of texts is. */
 static void times(float *to, const float *x, const float *W, int64_t n, int64_t in, int64_t out, float *panel)
 {
     for (int64_t from = 0; from < out; from += TILE) {
@@ -122,8 +138,6 @@ static void times(float *to, const float *x, const float *W, int64_t n, int64_t 
         }
     }
 }
-
-_Static_assert(TEXTS % TILE_ROWS == 0, "times takes rows by fours");
 
 /* Mean 0, deviation 1. */
 static void normalise(float *to, const float *x, int64_t n, int64_t width)
@@ -151,7 +165,7 @@ static pe_status attend(const stack *s, pe_error *err)
 {
     int64_t H = s->m.shape.heads, D = s->m.shape.head_dim, T = s->tokens;
     pe_positions at = pe_positions_run(1, T, 0);
-    for (int64_t text = 0; text < TEXTS; text++) {
+    for (int64_t text = 0; text < s->texts; text++) {
         pe_view part[4];
         for (int n = 0; n < 4; n++)
             part[n] = pe_view_of(s->part[n] + text * T * H * D, PE_F32, 1, T, H, D);
@@ -164,7 +178,7 @@ static pe_status attend(const stack *s, pe_error *err)
 
 static pe_status layer(stack *s, pe_error *err)
 {
-    int64_t n = TEXTS * s->tokens, C = s->width;
+    int64_t n = s->texts * s->tokens, C = s->width;
     normalise(s->y, s->x, n, C);
     for (int i = 0; i < 3; i++)
         times(s->part[i], s->y, s->weight[i], n, C, C, s->panel);
@@ -218,26 +232,60 @@ static double kernel_of(const stack *s, int64_t a, int64_t b)
     return (double)sum[0] + (double)sum[1] + (double)sum[2] + (double)sum[3] + (double)rest;
 }
 
-/* R^2 on the texts that the map was not fitted on. Fewer tokens than elements: the map is a sum of tokens, whose
- * weights are solved for. */
-static double read_place(stack *s)
+/* The normal equations of the map's elements: x x' and x place of every token x with a 1 behind it. */
+static void fill_elements(stack *s, int64_t unknowns)
 {
-    int64_t n = FITTED * s->tokens;
-    double wrong = 0, all = 0, trace = 0;
-    for (int64_t a = 0; a < n; a++) {
+    int64_t C = s->width;
+    memset(s->kernel, 0, (size_t)(unknowns * unknowns) * sizeof *s->kernel);
+    memset(s->goal, 0, (size_t)unknowns * sizeof *s->goal);
+    for (int64_t t = 0; t < s->fitted * s->tokens; t++) {
+        const float *x = s->x + t * C;
+        double place = place_of(s, t);
+        for (int64_t i = 0; i <= C; i++) {
+            double xi = i < C ? (double)x[i] : 1;
+            for (int64_t j = 0; j <= i; j++)
+                s->kernel[i * unknowns + j] += xi * (j < C ? (double)x[j] : 1);
+            s->goal[i] += xi * place;
+        }
+    }
+}
+
+static void fill_tokens(stack *s, int64_t unknowns)
+{
+    for (int64_t a = 0; a < unknowns; a++) {
         s->goal[a] = place_of(s, a);
         for (int64_t b = 0; b <= a; b++)
-            s->kernel[a * n + b] = kernel_of(s, a, b);
-        trace += s->kernel[a * n + a];
+            s->kernel[a * unknowns + b] = kernel_of(s, a, b);
     }
-    for (int64_t a = 0; a < n; a++)
-        s->kernel[a * n + a] += RIDGE * trace / (double)n;
-    measure_cholesky(s->kernel, n);
-    measure_cholesky_solve(s->kernel, n, s->goal, 1);
-    for (int64_t t = n; t < TEXTS * s->tokens; t++) {
-        double place = place_of(s, t), off = -place;
-        for (int64_t a = 0; a < n; a++)
-            off += s->goal[a] * kernel_of(s, a, t);
+}
+
+static double guess(const stack *s, int64_t unknowns, bool by_token, int64_t t)
+{
+    const float *x = s->x + t * s->width;
+    double sum = 0;
+    for (int64_t n = 0; n < unknowns; n++)
+        sum += s->goal[n] * (by_token ? kernel_of(s, n, t) : n < s->width ? (double)x[n] : 1);
+    return sum;
+}
+
+/* R^2 on the texts that the map was not fitted on. */
+static double read_place(stack *s)
+{
+    int64_t unknowns = probe_unknowns(s), tokens = s->fitted * s->tokens;
+    bool by_token = unknowns == tokens;
+    double wrong = 0, all = 0, trace = 0;
+    if (by_token)
+        fill_tokens(s, unknowns);
+    else
+        fill_elements(s, unknowns);
+    for (int64_t n = 0; n < unknowns; n++)
+        trace += s->kernel[n * unknowns + n];
+    for (int64_t n = 0; n < unknowns; n++)
+        s->kernel[n * unknowns + n] += RIDGE * trace / (double)unknowns;
+    measure_cholesky(s->kernel, unknowns);
+    measure_cholesky_solve(s->kernel, unknowns, s->goal, 1);
+    for (int64_t t = tokens; t < s->texts * s->tokens; t++) {
+        double place = place_of(s, t), off = guess(s, unknowns, by_token, t) - place;
         wrong += off * off;
         all += place * place;
     }
@@ -249,7 +297,7 @@ static double spread_of(const stack *s)
 {
     int64_t T = s->tokens, C = s->width;
     double apart = 0, all = 0;
-    for (int64_t n = 0; n < TEXTS * C; n++) {
+    for (int64_t n = 0; n < s->texts * C; n++) {
         const float *x = s->x + n / C * T * C + n % C;
         double mean = 0;
         for (int64_t t = 0; t < T; t++)
@@ -400,15 +448,16 @@ static pe_status probe_each_size(probe_tally *t, probe_size_fn *each, const prov
 
 static const words KEPT = { "least R^2 of any layer, of that of the input", "各层最小的 R² 与输入层 R² 之比" };
 
-/* The share of the input's R^2 that is left at the worst layer. */
+/* The share of the input's R^2 that is left at the worst layer; 0 where the input has no more than one without an
+ * encoding, p[1]. */
 static void add_kept(probe_tally *t, const probe *p)
 {
-    double share[PROVE_SEEDS];
+    double share[PROVE_SEEDS], none = measure_spread_of(p[1].r2[0]).most;
     for (int n = 0; n < PROVE_SEEDS; n++) {
         double least = p->r2[0][n];
         for (int l = 1; l <= LAYERS; l++)
             least = fmin(least, p->r2[l][n]);
-        share[n] = p->r2[0][n] > 0 ? 100 * least / p->r2[0][n] : 0;
+        share[n] = p->r2[0][n] > none ? 100 * least / p->r2[0][n] : 0;
         t->good += share[n] >= 50;
         t->bad += share[n] < 50;
     }

@@ -234,7 +234,8 @@ static void add_outer(double *gram, const double *x, double f, int64_t n)
 static pe_status fit_few(mixture *m, pe_error *err)
 {
     (void)err;
-    int64_t d = m->width, samples = 16 * d;
+    int64_t d = m->width, half = m->words * m->places / 2; /* some are left to be asked about */
+    int64_t samples = 16 * d < half ? 16 * d : half;
     for (int64_t n = 0; n < samples; n++) {
         int64_t w = measure_range(&m->seed, 0, m->words - 1), p = measure_range(&m->seed, 0, m->places - 1);
         m->count[w * m->places + p]++;
