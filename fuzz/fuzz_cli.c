@@ -185,13 +185,13 @@ static void multiply(double *product, const char *word)
 }
 
 static char *line[WORDS_MAX + 2];
-static int words;
+static int dictionary_words;
 
 static void work(const uint8_t *data, size_t size)
 {
     (void)data;
     (void)size;
-    int code = cli_main(words, line);
+    int code = cli_main(dictionary_words, line);
     if (code < 0 || code >= CLI_EXIT_COUNT)
         harness_fail("exit code %d", code);
 }
@@ -204,20 +204,20 @@ static bool makes_arrays(const char *verb)
 static bool trains(void)
 {
     bool looks = false;
-    for (int i = 2; i < words; i++)
+    for (int i = 2; i < dictionary_words; i++)
         looks = looks || !strcmp(line[i], "--help") || !strcmp(line[i], "-h") || !strcmp(line[i], "--show-data");
-    return words > 1 && !strcmp(line[1], "race") && !looks;
+    return dictionary_words > 1 && !strcmp(line[1], "race") && !looks;
 }
 
 /* Cuts text into words; false: not to be tried. */
 static bool cut(char *text)
 {
     double product = 1;
-    words = 0;
-    line[words++] = "posenc";
-    for (char *at = text; at && words <= WORDS_MAX;) {
+    dictionary_words = 0;
+    line[dictionary_words++] = "posenc";
+    for (char *at = text; at && dictionary_words <= WORDS_MAX;) {
         char *end = strchr(at, '\n');
-        line[words++] = at;
+        line[dictionary_words++] = at;
         if (end)
             *end++ = 0;
         if (leads_out(at))
@@ -225,7 +225,7 @@ static bool cut(char *text)
         multiply(&product, at);
         at = end;
     }
-    line[words] = NULL;
+    line[dictionary_words] = NULL;
     return (product <= PRODUCT_MAX || !makes_arrays(line[1])) && !trains();
 }
 

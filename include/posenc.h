@@ -734,6 +734,7 @@ typedef struct pe_question {
     int64_t element;     /* or pair                                                                         */
     const double *q_gates, *k_gates; /* (1), (keys): the head's gates, where the encoding takes them        */
     const double *relative;          /* (R): the query's vector of this head, where it takes one            */
+    pe_side side;                    /* of a pair: PE_QUERY, or PE_KEY for a key at q_at                    */
 } pe_question;
 /* The number and its formula, possibly after lines with other equations; "" if the encoding has no formula text. Text that
  * does not fit the room (16 bytes or more) is cut and marked.                                                         */

@@ -107,27 +107,27 @@ static inline int count_of(const char *text, const char *word)
 }
 
 /* Of words up to NULL: each stands in the text, or none of them does. */
-static inline void assert_words(const char *text, bool wanted, va_list words)
+static inline void assert_words(const char *text, bool wanted, va_list list)
 {
-    for (const char *word; (word = va_arg(words, const char *));)
+    for (const char *word; (word = va_arg(list, const char *));)
         if ((strstr(text, word) != NULL) != wanted)
             fail_msg("'%s' is %sin:\n%.4000s", word, wanted ? "not " : "", text);
 }
 
 static inline void assert_has(const char *text, ...)
 {
-    va_list words;
-    va_start(words, text);
-    assert_words(text, true, words);
-    va_end(words);
+    va_list list;
+    va_start(list, text);
+    assert_words(text, true, list);
+    va_end(list);
 }
 
 static inline void assert_lacks(const char *text, ...)
 {
-    va_list words;
-    va_start(words, text);
-    assert_words(text, false, words);
-    va_end(words);
+    va_list list;
+    va_start(list, text);
+    assert_words(text, false, list);
+    va_end(list);
 }
 
 /* ------------------------------------------------ a small judge of XML */

@@ -270,7 +270,10 @@ posenc $learned --seed 3 -o w.npy 2>/dev/null
 same "--params are the parameters" "$learned --seed 3" "$learned --params w.npy"
 posenc $learned --seed 4 -o b.npy 2>/dev/null
 check "another seed, another table" test "$(cmp -s w.npy b.npy; echo $?)" = 1
-expect 0 "(8 of 20 rows, 6 of 512 columns" posenc table sinusoidal -n 20
+expect 0 "(16 of 20 rows, 8 of 512 columns" posenc table sinusoidal -n 20
+expect 0 "       252   0   0   1   1   1   1   1   1" posenc table binary --start 252 --model-dim 8
+expect 0 "column c is element c of p_t[c] = floor(t / 2^c) mod 2" posenc table binary --start 252 --model-dim 8
+check "16 positions are 16 rows" test "$(posenc table binary --start 252 -n 16 --model-dim 8 | grep -cE '^ +2[56][0-9] ')" = 16
 expect 0 "sinusoidal: (20, 512) float32" posenc table sinusoidal -n 20
 npy batch.npy '<f4' '(2, 2, 1, 4)' 4 $(for i in $(seq 16); do echo $((0x3f800000)); done)
 npy heads.npy '<f4' '(1, 2, 8)' 4 $(seq 16)
@@ -286,7 +289,7 @@ check "help tells the types of positions" grep -q "int64, int32 or whole floats"
 
 # ---- what is not printed is not computed
 expect 0 "rope: (2, 68719476736, 32) float32" posenc table rope -n 68719476736
-expect 0 "(8 of 68719476736 rows" posenc table sinusoidal -n 68719476736
+expect 0 "(16 of 68719476736 rows" posenc table sinusoidal -n 68719476736
 npy twenty.npy '<i8' '(20,)' 8 $(seq 7 26)
 for spec in rope sinusoidal learned hierarchical; do
   posenc table $spec -n 20 --start 7 --seed 3 >brief.txt

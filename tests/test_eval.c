@@ -741,7 +741,7 @@ AROUND(after_all)
 static bool is_called_far(double whole, double last)
 {
     eval e = { .ask = { .length = { 1024 }, .lengths = 1, .methods = 2 } };
-    char words[EVAL_SENTENCE];
+    char wanted[EVAL_SENTENCE];
     e.ask.method[0] = extend_find("none");
     e.ask.method[1] = e.choice[0].method = extend_find("ntk");
     for (int m = 0; m < 2; m++) {
@@ -751,10 +751,10 @@ static bool is_called_far(double whole, double last)
         assert_ok(lab_keep_test(&e.results, &l, &err));
     }
     eval_judge(&e);
-    eval_choice_sentence(words, &e, 0);
-    assert_non_null(strstr(words, "extend recommends ntk at 1024: measured "));
+    eval_choice_sentence(wanted, &e, 0);
+    assert_non_null(strstr(wanted, "extend recommends ntk at 1024: measured "));
     lab_results_free(&e.results);
-    return strstr(words, "not near the best on this text") != NULL;
+    return strstr(wanted, "not near the best on this text") != NULL;
 }
 
 TEST(a_recommendation_far_from_the_best_is_called_so)

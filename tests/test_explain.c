@@ -73,7 +73,7 @@ static explain_facts facts_of(const zoo_model *m, int group)
 }
 
 /* What people read of it, on one line. */
-static void expect_words(const zoo_model *m, int64_t length, const char *words)
+static void expect_words(const zoo_model *m, int64_t length, const char *wording)
 {
     static char text[60000];
     result *r = result_new();
@@ -88,8 +88,8 @@ static void expect_words(const zoo_model *m, int64_t length, const char *words)
         if (!strchr(" \n", *p) || (used && text[used - 1] != ' '))
             text[used++] = *p == '\n' ? ' ' : *p;
     text[used] = 0;
-    if (words && !strstr(text, words))
-        fail_msg("'%s' is not in: %s", words, text);
+    if (wording && !strstr(text, wording))
+        fail_msg("'%s' is not in: %s", wording, text);
 }
 
 /* ------------------------------------------------ facts */
@@ -103,7 +103,7 @@ TEST(pairs_reach_new_angles_where_their_divisors_say)
         double leaves;            /* the first position with a new angle; 0: there is none */
         int64_t pair;
         double divisor, pair_leaves; /* of that pair */
-        const char *words;
+        const char *wording;
     } row[] = {
         /* wavelengths 2 pi 500000^(i/64) above 8192: i of 35 and more */
         { LLAMA, 8192, 131072, 0, 0, 29, 65536, 63, 8, 65536, "At position 65536, not at 8192: the 29 pairs" },
@@ -135,7 +135,7 @@ TEST(pairs_reach_new_angles_where_their_divisors_say)
             assert_near(f.pair[f.first].leaves, row[i].leaves, 0);
         assert_near(p->divisor, row[i].divisor, 1e-9);
         assert_true(p->leaves == row[i].pair_leaves);
-        expect_words(m, row[i].asked, row[i].words);
+        expect_words(m, row[i].asked, row[i].wording);
         explain_clear(&f);
         zoo_free(m);
     }
@@ -189,7 +189,7 @@ TEST(encodings_are_told_as_they_are)
         int64_t end; /* of its table; 0: none */
         double softmax;
         bool biased;
-        const char *words;
+        const char *wording;
     } row[] = {
         { "rope", 0, 1, false, "half [ccss]" },
         { "rope:pairs=adjacent", 0, 1, false, "adjacent [cscs]:" },
@@ -211,7 +211,7 @@ TEST(encodings_are_told_as_they_are)
         assert_int_equal(explain_end(row[i].spec, f.e), row[i].end);
         assert_near(explain_softmax(f.e), row[i].softmax, 1e-12);
         assert_int_equal(explain_bias(f.e, 1, score), row[i].biased);
-        expect_words(m, 0, row[i].words);
+        expect_words(m, 0, row[i].wording);
         explain_clear(&f);
         zoo_free(m);
     }
@@ -367,7 +367,7 @@ TEST(classes_that_read_no_settings_get_none)
 {
     static const struct {
         const char *spec, *type, *engine;
-        const char *closed, *remark; /* words in them; NULL: there is none */
+        const char *closed, *remark; /* wording in them; NULL: there is none */
         const char *settings;        /* NULL: not asked for */
     } row[] = {
         { "rope:dims=64", "llama", "transformers", NULL, "partial_rotary_factor beside it", NULL },
@@ -434,11 +434,11 @@ TEST(every_spec_has_settings_or_none_but_no_error)
     head_dim = 128;
 }
 
-static bool warns(const zoo_model *m, const char *name, const char *words)
+static bool warns(const zoo_model *m, const char *name, const char *wording)
 {
     const zoo_quirk *q;
     for (int i = 0; (q = zoo_quirk_at(i)); i++)
-        if (!strcmp(q->engine, name) && strstr(q->text, words) && zoo_quirk_applies(q, &m->part[0]))
+        if (!strcmp(q->engine, name) && strstr(q->text, wording) && zoo_quirk_applies(q, &m->part[0]))
             return true;
     return false;
 }
@@ -447,7 +447,7 @@ TEST(engines_are_warned_of_where_their_condition_is_met)
 {
     static const struct {
         stack layers[3];
-        const char *engine, *words; /* engine NULL: every one */
+        const char *engine, *wording; /* engine NULL: every one */
         bool warns;
     } row[] = {
         { EVERY(OSS), "llama.cpp", "truncate", true },
@@ -464,7 +464,7 @@ TEST(engines_are_warned_of_where_their_condition_is_met)
         zoo_model *m = model("config.json", 4096, 131072, row[i].layers);
         for (int e = 0; zoo_engine_at(e); e++)
             if (!row[i].engine || !strcmp(row[i].engine, zoo_engine_at(e)->name))
-                assert_int_equal(warns(m, zoo_engine_at(e)->name, row[i].words), row[i].warns);
+                assert_int_equal(warns(m, zoo_engine_at(e)->name, row[i].wording), row[i].warns);
         zoo_free(m);
     }
 }

@@ -119,7 +119,7 @@ fi
 proves 0 "wrote proofs.html" order -o proofs.html
 for part in 'class="good">HOLDS' 'prefers-color-scheme' '<details>' '</html>'; do check "proofs.html has $part" grep -qF "$part" proofs.html; done
 lacks 'src=\|href=\|url(\|<script' proofs.html "proofs.html asks for nothing outside itself"
-proves 0 "wrote sub" rope --properties --lang zh -o sub.html
+proves 0 "已写入 sub" rope --properties --lang zh -o sub.html
 check "the page in Chinese" grep -q 'lang="zh-CN"' sub.html
 check "and its words" grep -q '满足' sub.html
 proves 4 "cannot be written" order-blind -o nowhere/x.md

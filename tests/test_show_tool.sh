@@ -22,10 +22,19 @@ shows 0 "attention" --list
 shows 0 '"fits": ["alibi"]' alibi --list --json
 shows 0 '"terms": "c2p"' deberta:terms=c2p --list --json
 show "shaw:on=keys+values,left=4+alibi" --list --json; check "a + inside a value starts no part" test "$(grep -c '"keys": ' stdout)" = 2
-show alibi --list; check "a list of one spec holds what fits" test "$(grep -c '^  [a-z]' stdout)" = 5
+show alibi --list; check "a list of one spec holds what fits" test "$(grep -c '^  [a-z]' stdout)" = 7
 show none; check "a row without a hook has its attention" grep -q "Attention with the encoding" stdout
 show rope --view table,decay --json; check "two views by name" test "$(views)" = 2
-show rope --json; check "data has every view that fits" test "$(views)" = 9
+show rope --json; check "data has every view that fits" test "$(views)" = 16
+for spec in none sinusoidal rope alibi; do
+  show $spec --view permuted,pooled --json
+  check "$spec: without an encoding permuted words give P S P^T" grep -qF "It is P S P^T" stdout
+  check "$spec: pooling and cross-attention do not notice" test "$(grep -c 'changes by up to 0 without' stdout)" = 2
+  check "$spec: an encoding breaks it" test "$(grep -cF 'It is not P S P^T' stdout)" = "$([ $spec = none ] && echo 0 || echo 1)"
+done
+show sinusoidal --view shift --json; check "sine and cosine move on by a matrix, sine alone does not" grep -q 'leaves up to 0 with sine and cosine, and up to 0\.[5-9]' stdout
+show binary --view path -n 16 --json; check "bits jump: both numbers change in 7 of 15 steps" grep -qF "in 7 steps both numbers change" stdout
+show sinusoidal --view products -n 8 --as csv; check "64 products of 8 codes" test "$(wc -l <stdout)" = 65
 show rope --view all; check "so has all" grep -q "Rotating pairs" stdout
 show sinusoidal rope alibi --view decay --json; check "one figure of each spec" test "$(grep -c '"kind"' stdout)" = 3
 shows 0 "drawn for 1 of 2 specs" rope alibi --view heads
@@ -47,7 +56,7 @@ show rope --view table -n 2 --as csv; check "columns have names" grep -q '"sin 3
 shows 0 '"names_alone": true' rope --view table -n 2 --as parts
 show rope --view table -n 2 --as svg; check "which are not drawn" bash -c '! grep -q ">cos 0<" stdout'
 for spec in rope:dims=0 rope:fraction=0; do
-  show $spec --list; check "nothing of $spec turns: no views of turns" test "$(sed -n 's/^  \([a-z]*\).*/\1/p' stdout | xargs)" = attention
+  show $spec --list; check "nothing of $spec turns: no views of turns" test "$(sed -n 's/^  \([a-z]*\).*/\1/p' stdout | xargs)" = "attention permuted pooled"
   shows 2 "does not have the view turns" $spec --view turns
 done
 

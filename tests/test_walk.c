@@ -298,6 +298,57 @@ TEST(every_row_walks_and_its_sides_agree)
     assert_true(checked > lines * 9 / 10); /* the rest are rows of tables, by name */
 }
 
+/* "table[14][0]": an element of a tensor of the encoding; or the position t; or C_0 and S_0, which a line before it
+ * tells. */
+static bool is_named(const char *text, const pe_encoding *e)
+{
+    size_t length = strcspn(text, "[");
+    if (!strcmp(text, "t") || !length || (strlen(text) > 2 && text[1] == '_' && (text[0] == 'C' || text[0] == 'S')))
+        return true;
+    for (int i = 0; i < pe_encoding_tensor_count(e); i++)
+        if (!strncmp(pe_encoding_tensor(e, i)->name, text, length) && !pe_encoding_tensor(e, i)->name[length])
+            return true;
+    return false;
+}
+
+/* A line's number follows from numbers in its text, or is an element of what training finds; so does that of a line
+ * before it. What is drawn with the seed says so in its step. */
+static void nothing_is_hidden(const char *spec, const walk_step *step, const pe_encoding *e)
+{
+    for (int n = 0; n < step->count; n++) {
+        const walk_line *l = &step->line[n];
+        if (l->count > 1 || (!l->count && !strstr(l->text, " = ")))
+            continue;
+        if (l->count && !l->text && step->note.en && strstr(step->note.en, "drawn with the seed"))
+            continue;
+        if (l->count && !l->text && !strcmp(l->name, "scale") && l->value[0] == 1)
+            continue; /* a definition: the formula of the row has it */
+        const char *text = l->text ? l->text : "nothing", *sum = NULL;
+        for (const char *next; (next = strstr(text, " = ")); text = next + 3)
+            sum = text;
+        if (!l->count) /* "count = 0.2 + 0.3 = 0.5": the side before the number */
+            text = sum;
+        char side[20000];
+        snprintf(side, sizeof side, "%s", text);
+        if (!l->count && strstr(side, " = "))
+            *strstr(side, " = ") = 0;
+        if (!value_of(side).known && !is_named(side, e))
+            fail_msg("%s: \"%s\": %s comes from nowhere: %s", spec, step->title.en, l->name ? l->name : l->text, side);
+    }
+}
+
+TEST(no_number_comes_from_nowhere)
+{
+    for (int i = 0; i < pe_info_count(); i++) {
+        const char *spec = pe_info_at(i)->name;
+        const walk *w = walk_of(spec, ask(5, 8));
+        pe_encoding *e = test_encoding(spec, (pe_shape){ 8, 8, 8, 8 });
+        for (int n = 0; n < w->count; n++)
+            nothing_is_hidden(spec, &w->step[n], e);
+        pe_encoding_free(e);
+    }
+}
+
 TEST(every_example_walks)
 {
     for (int i = 0; i < pe_info_count(); i++)

@@ -245,6 +245,14 @@ int64_t cli_int(const cli_args *a, const char *name)
     return i >= 0 ? a->number[i] : 0;
 }
 
+language cli_language(const cli_args *a)
+{
+    for (int i = 0; i < a->verb->option_count; i++)
+        if (!strcmp(a->verb->options[i].name, "lang"))
+            return cli_choice(a, "lang") >= 0 ? (language)cli_choice(a, "lang") : language_of_environment();
+    return ENGLISH;
+}
+
 int cli_choice(const cli_args *a, const char *name)
 {
     int i = find_option(a, name);

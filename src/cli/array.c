@@ -6,9 +6,12 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#define PREVIEW_COLUMNS 6
+#define PREVIEW_COLUMNS 8 /* of PREVIEW_WIDTH, beside the position, in a page of 100 */
+#define PREVIEW_WIDTH 11
+#define PREVIEW_ROOM (PREVIEW_COLUMNS * PREVIEW_WIDTH)
 
 /* Bytes that one block may take: what a file of ours may hold, or all the memory there is. */
 static double memory_limit(void)
@@ -84,20 +87,37 @@ static void print_position(FILE *to, const pe_positions *p, int64_t token, int w
     fprintf(to, "%*s", width, text);
 }
 
-static void print_block(FILE *to, const io_array *a, pe_dtype type, const array_block *b, int64_t rows, int64_t columns)
+/* Whole numbers of few digits, such as bits, take less room; so more columns are shown. */
+static int column_width(const io_array *a, pe_dtype type, const array_block *b, int64_t rows)
+{
+    int width = 4;
+    int64_t columns = b->columns < PREVIEW_ROOM / 4 ? b->columns : PREVIEW_ROOM / 4;
+    for (int64_t n = 0; !b->column_at && n < rows * columns; n++) {
+        char text[40];
+        int length = snprintf(text, sizeof text, "%.4g",
+                              num_load(a->data, type, b->first + n / columns * b->columns + n % columns));
+        if (strchr(text, '.') || strchr(text, 'e'))
+            return PREVIEW_WIDTH;
+        width = length + 2 > width ? length + 2 : width;
+    }
+    return b->column_at ? PREVIEW_WIDTH : width;
+}
+
+static void print_block(FILE *to, const io_array *a, pe_dtype type, const array_block *b, int64_t rows, int64_t columns,
+                        int width)
 {
     const char *more = columns < b->columns ? "  ..." : "";
     fprintf(to, "%10s", "position");
     for (int64_t c = 0; c < columns; c++)
         if (b->column_at)
-            print_position(to, b->column_at, c, 11);
+            print_position(to, b->column_at, c, width);
         else
-            fprintf(to, "%11" PRId64, c);
+            fprintf(to, "%*" PRId64, width, c);
     fprintf(to, "%s\n", more);
     for (int64_t r = 0; r < rows; r++) {
         print_position(to, b->row_at, r, 10);
         for (int64_t c = 0; c < columns; c++)
-            fprintf(to, "%11.4g", num_load(a->data, type, b->first + r * b->columns + c));
+            fprintf(to, "%*.4g", width, num_load(a->data, type, b->first + r * b->columns + c));
         fprintf(to, "%s\n", more);
     }
     if (rows < b->rows)
@@ -107,12 +127,13 @@ static void print_block(FILE *to, const io_array *a, pe_dtype type, const array_
 void array_preview(result *out, const io_array *a, pe_dtype type, array_block b)
 {
     int64_t rows = b.rows < ARRAY_PREVIEW_ROWS ? b.rows : ARRAY_PREVIEW_ROWS;
-    int64_t columns = b.columns < PREVIEW_COLUMNS ? b.columns : PREVIEW_COLUMNS;
+    int width = column_width(a, type, &b, rows);
+    int64_t fit = PREVIEW_ROOM / width, columns = b.columns < fit ? b.columns : fit;
     char *text = NULL;
     size_t size = 0;
     FILE *to = open_memstream(&text, &size);
     if (to)
-        print_block(to, a, type, &b, rows, columns);
+        print_block(to, a, type, &b, rows, columns, width);
     result_code(out, NULL, to && !fclose(to) ? text : "(no memory for the numbers)");
     free(text);
     if (rows < b.rows || columns < b.columns)

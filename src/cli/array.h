@@ -15,7 +15,7 @@ bool array_type(const io_array *a, pe_dtype *out);  /* false: not a float */
 const char *array_type_name(pe_dtype type);         /* "float32" */
 void array_shape(char out[160], const io_array *a); /* "(2, 512, 32)" */
 
-#define ARRAY_PREVIEW_ROWS 8
+#define ARRAY_PREVIEW_ROWS 16
 
 /* The first rows and columns of a (rows, columns) block that begins at element first; later rows are not read. */
 typedef struct array_block {

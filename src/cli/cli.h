@@ -8,6 +8,7 @@
 #ifndef POSENC_CLI_H
 #define POSENC_CLI_H
 
+#include "io/words.h"
 #include "posenc.h"
 #include "result/result.h"
 
@@ -90,11 +91,14 @@ extern const int cli_verb_count;
 
 #define CLI_PAIRS "half|adjacent|adjacent-half" /* the choices of rope's key pairs, which an option cannot look up */
 /* clang-format off */
+#define CLI_OPTION_LANG \
+    { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "English or Chinese; default: the locale's language" }
 #define CLI_OPTION_JSON { "json", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the result as JSON" }
 /* Of a verb whose -o is something else. */
 #define CLI_OPTIONS_FORM \
     { "as", 0, CLI_CHOICE, "text|json|csv|md|html", NULL, 0, 0, \
       "print the result in this format; csv: its table, or a line path,value,unit for each value" }, \
+    CLI_OPTION_LANG, \
     CLI_OPTION_JSON
 /* Of a verb whose whole result is its tree. */
 #define CLI_OPTIONS_RESULT                                                                                             \
@@ -146,6 +150,9 @@ bool cli_given(const cli_args *a, const char *name);
 const char *cli_text(const cli_args *a, const char *name); /* NULL: no value */
 int64_t cli_int(const cli_args *a, const char *name);      /* 0: no value */
 int cli_choice(const cli_args *a, const char *name);       /* index; -1: no value */
+
+/* What --lang says, or the locale; English where the verb has no --lang. */
+language cli_language(const cli_args *a);
 
 /* A word as it would be typed, quoted where the shell asks for it, after `used` characters of out; returns the
  * length then, as snprintf does: cap or more if it was cut. */

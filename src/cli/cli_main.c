@@ -24,7 +24,12 @@ static void print_message(const cli_args *a, const char *format, va_list list)
     if (length >= (int)sizeof text)
         io_end_with_dots(text, sizeof text);
     fprintf(stderr, "posenc %s: ", a->verb->name);
-    out_plain(stderr, length < 0 ? format : text, (int)sizeof text);
+    bool whole = length >= 0 && (size_t)length < sizeof(words_text) / 2;
+    out_plain(stderr,
+              whole        ? words_translate(text, cli_language(a)).text
+              : length < 0 ? format
+                           : text,
+              (int)sizeof text);
     putc('\n', stderr);
 }
 
@@ -126,6 +131,8 @@ cli_exit cli_write_now(const cli_args *a, result *out)
 {
     writing w = { .tree = out };
     cli_exit code = find_form(a, &w.form);
+    if (cli_language(a) == CHINESE && w.form != RESULT_AS_JSON && w.form != RESULT_AS_CSV)
+        result_to_chinese(out);
     if (!code && !result_is_empty(out))
         code = write_tree(a, &w);
     fflush(stdout);

@@ -20,6 +20,7 @@ static const cli_option options[] = {
     { "hook", 0, CLI_CHOICE, "embed|rotate", NULL, 0, 0, "embedding or rotation, for a spec that has both" },
     { "bf16", 0, CLI_FLAG, NULL, NULL, 0, 0, "read the uint16 of the file as bfloat16" },
     CLI_OPTIONS_PARAMS,
+    CLI_OPTION_LANG,
     CLI_OPTION_JSON,
 };
 static const cli_example examples[] = {

@@ -21,6 +21,7 @@ static const cli_option options[] = {
     CLI_OPTION_DTYPE,
     { "stage", 0, CLI_CHOICE, "before|after", NULL, 0, 0, "terms before or after the scale, for a spec that has both" },
     CLI_OPTIONS_PARAMS,
+    CLI_OPTION_LANG,
     CLI_OPTION_JSON,
 };
 static const cli_example examples[] = {

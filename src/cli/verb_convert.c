@@ -291,12 +291,12 @@ static bool is_shard(const char *path)
 /* Tensors that may be a q or k: "a, b, c". */
 static void list_similar(char *out, size_t cap, const io_safetensors *st)
 {
-    static const char *const words[] = { "att", "query", "q_", "wq", "qkv", "" };
+    static const char *const text[] = { "att", "query", "q_", "wq", "qkv", "" };
     tell t = tell_into(out, cap);
     int found = 0;
-    for (int w = 0; w < CLI_COUNT(words) && !found; w++)
+    for (int w = 0; w < CLI_COUNT(text) && !found; w++)
         for (size_t i = 0; i < io_safetensors_count(st) && found < NAMES_SHOWN; i++)
-            if (strstr(io_safetensors_at(st, i)->name, words[w]))
+            if (strstr(io_safetensors_at(st, i)->name, text[w]))
                 tell_say(&t, "%s%.80s", found++ ? ", " : "", io_safetensors_at(st, i)->name);
 }
 

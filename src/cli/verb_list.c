@@ -242,15 +242,23 @@ static int count_rows(pe_idea idea)
     return count;
 }
 
+/* "rotation", or its Chinese: the word alone has other meanings too. */
+static words_text idea_label(pe_idea idea, language l)
+{
+    char under[60];
+    snprintf(under, sizeof under, "idea|%s", pe_idea_name(idea));
+    return l == CHINESE ? words_translate(under, l) : words_translate(pe_idea_name(idea), l);
+}
+
 /* One table for each idea; for programs their rows are one list. */
-static void add_groups(result *out)
+static void add_groups(result *out, language l)
 {
     result_open(out, RESULT_LIST, "encodings", "");
     result_rows(out);
     for (pe_idea idea = PE_IDEA_NONE; pe_idea_name(idea); idea++) {
         if (!count_rows(idea))
             continue;
-        result_open(out, RESULT_TABLE, NULL, pe_idea_name(idea));
+        result_open(out, RESULT_TABLE, NULL, idea_label(idea, l).text);
         for (int i = 0; i < pe_info_count(); i++)
             if (pe_info_at(i)->idea == idea)
                 add_row(out, pe_info_at(i), false);
@@ -259,11 +267,11 @@ static void add_groups(result *out)
     result_close(out);
 }
 
-static void add_ideas(result *out)
+static void add_ideas(result *out, language l)
 {
     result_open(out, RESULT_LIST, "ideas", "When to choose which");
     for (pe_idea idea = PE_IDEA_NONE; pe_idea_name(idea); idea++) {
-        result_open(out, RESULT_RECORD, NULL, pe_idea_name(idea));
+        result_open(out, RESULT_RECORD, NULL, idea_label(idea, l).text);
         result_shown(out, "%s", pe_idea_advice(idea));
         result_text(out, "idea", NULL, pe_idea_name(idea));
         result_text(out, "advice", NULL, pe_idea_advice(idea));
@@ -282,8 +290,8 @@ static cli_exit list_verb(const cli_args *a, result *out)
     result_bits(out, "hooks", NULL, ~0u, pe_hook_name);
     result_bits(out, "claims", NULL, ~0u, pe_claim_name);
     if (!only) {
-        add_groups(out);
-        add_ideas(out);
+        add_groups(out, cli_language(a));
+        add_ideas(out, cli_language(a));
     } else {
         result_open(out, RESULT_LIST, "encodings", "");
         add_row(out, only, true);

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 static const cli_option options[] = {
-    { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "language (default: as LC_ALL, LC_MESSAGES or LANG say)" },
     { "properties", 0, CLI_FLAG, NULL, NULL, 0, 0, "measure the properties of each SPEC, and no claims" },
     { "list", 0, CLI_FLAG, NULL, NULL, 0, 0, "list the claims without measuring them" },
     CLI_OPTIONS_SHAPE,

@@ -186,7 +186,7 @@ static cli_exit check_resume(const cli_args *a)
     return CLI_OK;
 }
 
-static cli_exit read_args(race_asked *out, race_words *words, const cli_args *a)
+static cli_exit read_args(race_asked *out, race_words *text, const cli_args *a)
 {
     out->resume = cli_given(a, "resume");
     out->checkpoint_every = cli_int(a, "checkpoint-every");
@@ -199,7 +199,7 @@ static cli_exit read_args(race_asked *out, race_words *words, const cli_args *a)
     if (out->resume)
         return check_resume(a);
     cli_command(out->setup.command, sizeof out->setup.command, a);
-    CLI_TRY(read_source(&out->source, words, a));
+    CLI_TRY(read_source(&out->source, text, a));
     CLI_TRY(read_setup(&out->setup, a));
     out->position_rate = cli_text(a, "position-rate");
     out->position_decay = cli_text(a, "position-decay");
@@ -248,12 +248,16 @@ static cli_exit write_race(const cli_args *a, race *r, result *out)
     pe_error err = { 0 };
     result_text(out, "folder", NULL, r->asked.folder);
     result_flag(out, "stopped", NULL, r->stopped);
+    r->results.language = cli_language(a);
     lab_add_report(out, &r->results);
     cli_exit code = cli_write_now(a, out);
     if (lab_report_write(r->asked.folder, &r->results, &err))
         return cli_fail_from(a, CLI_SYSTEM, NULL, &err);
-    if (r->asked.show)
-        fprintf(r->asked.show, "report: %s/report.html\n", r->asked.folder);
+    if (r->asked.show) {
+        char text[RACE_FOLDER + 40];
+        snprintf(text, sizeof text, "report: %s/report.html", r->asked.folder);
+        fprintf(r->asked.show, "%s\n", words_translate(text, cli_language(a)).text);
+    }
     return code;
 }
 
@@ -300,10 +304,10 @@ static cli_exit show_data(const cli_args *a, const race *r, result *out)
 static cli_exit race_verb(const cli_args *a, result *out)
 {
     race_asked *asked = calloc(1, sizeof *asked);
-    race_words *words = calloc(1, sizeof *words);
+    race_words *text = calloc(1, sizeof *text);
     race *r = NULL;
     pe_error err = { 0 };
-    cli_exit code = asked && words ? read_args(asked, words, a) : cli_fail(a, CLI_SYSTEM, "no memory for a race");
+    cli_exit code = asked && text ? read_args(asked, text, a) : cli_fail(a, CLI_SYSTEM, "no memory for a race");
     if (!code) {
         asked->stop = signals_watch();
         code = race_open(&r, asked, &err)  ? fail_race(a, &err, false)
@@ -312,7 +316,7 @@ static cli_exit race_verb(const cli_args *a, result *out)
         signals_leave();
     }
     race_free(r);
-    free(words);
+    free(text);
     free(asked);
     return code;
 }

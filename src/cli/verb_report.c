@@ -53,8 +53,10 @@ static cli_exit report_verb(const cli_args *a, result *out)
     cli_exit code = CLI_OK;
     if (lab_read_results(r, a->operand, a->operands, &err))
         code = cli_fail_from(a, CLI_INPUT, NULL, &err);
-    else
+    else {
+        r->language = cli_language(a);
         code = write_report(a, r, out);
+    }
     lab_results_free(r);
     free(r);
     return code;

@@ -16,6 +16,7 @@ static const cli_option options[] = {
     { "hook", 0, CLI_CHOICE, "embed|rotate", NULL, 0, 0, "embedding or rotation, for a spec that has both" },
     { "side", 0, CLI_CHOICE, "query|key", "query", 0, 0, "cos and sin of queries or of keys, where they differ" },
     CLI_OPTIONS_PARAMS,
+    CLI_OPTION_LANG,
     CLI_OPTION_JSON,
 };
 static const cli_example examples[] = {
@@ -26,6 +27,7 @@ static const cli_example examples[] = {
     { "posenc table learned:rows=64 -n 64 --seed 7 --model-dim 16",
       "the initial values of a learned table; the first rows are printed" },
     { "posenc table rope:axes=2,split=axial --pos grid.npy -o t.npy", "coordinates from a file, (n, 2) int64" },
+    { "posenc table binary --start 252 --model-dim 8", "16 positions from 252 on, all 8 bits, the lowest bit first" },
 };
 
 static cli_exit embed_table(cli_job *j)
@@ -76,6 +78,23 @@ static bool is_brief(const cli_args *a)
     return !cli_given(a, "out") && !cli_given(a, "json") && cli_int(a, "count") > ARRAY_PREVIEW_ROWS;
 }
 
+/* Which element a column is: the formula of the code. */
+static void say_formula(const cli_job *j)
+{
+    pe_formula all[PE_FORMULAS_MAX];
+    int count = pe_encoding_formulas(j->e, all, PE_FORMULAS_MAX);
+    for (int i = 0; j->hook == PE_HOOK_EMBED && i < count; i++)
+        if (all[i].hook == PE_HOOK_EMBED)
+            result_say(j->tree, NULL, "", "column c is element c of %s", all[i].info->formula);
+}
+
+/* --start alone: as many positions as are printed. */
+static bool is_start_alone(const cli_args *a)
+{
+    return cli_given(a, "start") && !cli_given(a, "count") && !cli_given(a, "pos") && !cli_given(a, "out") &&
+           !cli_given(a, "json");
+}
+
 /* Those rows, after a try whether the last position can be served. */
 static cli_exit compute_brief(cli_job *j)
 {
@@ -105,6 +124,7 @@ static void table_preview(const cli_job *j)
     static const char *const part[] = { "cos", "sin" };
     const int64_t *shape = j->out.shape + j->out.rank - 2;
     array_block b = { 0, shape[0] + j->rest, shape[1], &j->at, NULL };
+    say_formula(j);
     if (j->out.rank == 4)
         result_say(j->tree, NULL, "", "head 0 of %" PRId64, j->out.shape[1]);
     for (int i = 0; i < (j->hook == PE_HOOK_ROTATE ? 2 : 1); i++) {
@@ -120,7 +140,7 @@ static cli_exit table_work(cli_job *j)
     j->dtype = (pe_dtype)cli_choice(j->args, "dtype");
     CLI_TRY(job_encoding(j, job_shape(j->args)));
     CLI_TRY(job_hook(j));
-    CLI_TRY(job_positions(j, &j->at, "pos", is_brief(j->args) ? ARRAY_PREVIEW_ROWS : -1));
+    CLI_TRY(job_positions(j, &j->at, "pos", is_brief(j->args) || is_start_alone(j->args) ? ARRAY_PREVIEW_ROWS : -1));
     CLI_TRY(job_params(j));
     CLI_TRY(is_brief(j->args) ? compute_brief(j) : compute(j));
     return job_finish(j, table_fields, table_preview);

@@ -14,7 +14,6 @@ static const cli_option options[] = {
     { "heads", 0, CLI_INT, "N", "8", 1, WALK_HEADS_MAX, "number of heads" },
     { "head", 0, CLI_INT, "N", "0", 0, WALK_HEADS_MAX - 1, "head to show; the first is 0" },
     { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "seed of the word vectors and learned parameters" },
-    { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "English or Chinese; default: the locale's language" },
     CLI_OPTIONS_RESULT,
 };
 static const cli_example examples[] = {
@@ -53,8 +52,7 @@ static cli_exit walk_verb(const cli_args *a, result *out)
                        .heads = cli_int(a, "heads"),
                        .head = cli_int(a, "head"),
                        .seed = (uint64_t)cli_int(a, "seed"),
-                       .language =
-                           cli_choice(a, "lang") >= 0 ? (language)cli_choice(a, "lang") : language_of_environment() };
+                       .language = cli_language(a) };
     cli_exit code = read_place(a, "pos", r.position, &r.position_count);
     if (!code)
         code = read_place(a, "key", r.other, &r.other_count);

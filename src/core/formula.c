@@ -106,9 +106,38 @@ static double tell_bias(const formula *f, const pe_question *of, tell *out)
     return p->row->bias(p, w, of->head, p->row->share ? x * p->row->share(p, w, of->q_at) : x);
 }
 
+/* Lines for the row that the distance takes, and for entries that a formula gives: those that are computed, and those
+ * that training has not changed. */
+static void tell_row(const part *p, const term *t, const pe_question *of, int64_t k_at, const char *name, int64_t D,
+                     tell *out)
+{
+    int64_t r = t->index(p, of->q_at[0] - k_at), H = t->table < 0 ? 1 : p->tensor[t->table].shape[1];
+    int64_t h = H == 1 ? 0 : of->head;
+    size_t before = out->used;
+    tell_say(out, "row(%" PRId64 ", %" PRId64 ") = ", of->q_at[0], k_at);
+    size_t named = out->used;
+    if (p->row->tell_index)
+        p->row->tell_index(p, t, of->q_at[0], k_at, out);
+    if (out->used == named)
+        out->text[out->used = before] = 0;
+    else
+        tell_say(out, " = %" PRId64 "\n", r);
+    for (int64_t d = 0; p->row->tell_entry && d < D; d++) {
+        double x = part_entry(p, of->params, t, r, of->head, d);
+        if (t->table >= 0 &&
+            (p->tensor[t->table].fill != FILL_ROW || x != p->row->fill(p, t->table, (r * H + h) * D + d)))
+            continue;
+        tell_say(out, "%s[%" PRId64 "][%" PRId64 "] = ", name, r, d);
+        p->row->tell_entry(p, t, r, h, d, out);
+        tell_say(out, " = %s\n", tell_number(x).text);
+    }
+}
+
 /* "value_table[14][0]" */
 static double tell_value(const formula *f, const pe_question *of, int64_t r, const char *name, tell *out)
 {
+    if (of->element == 0)
+        tell_row(f->part, f->term, of, key_at(f, of)[0], name, f->part->shape.head_dim, out);
     tell_say(out, "%s[%" PRId64 "][%" PRId64 "]", name, r, of->element);
     return part_entry(f->part, of->params, f->term, r, of->head, of->element);
 }
@@ -124,6 +153,7 @@ static double tell_term(const pe_encoding *e, const formula *f, const pe_questio
     if (t->side == PE_VALUE)
         return tell_value(f, of, r, name, out);
     const double *x = t->input ? of->relative : query ? of->q : of->k + of->key * D;
+    tell_row(p, t, of, k_at, name, D, out);
     const char *extra = t->extra < 0 ? NULL : p->tensor[t->extra].name;
     tell_say(out, "%s%c_%" PRId64 "%s%s%s · %s[%" PRId64 "] = ", extra ? "(" : "",
              t->input ? 'r'
@@ -135,22 +165,29 @@ static double tell_term(const pe_encoding *e, const formula *f, const pe_questio
     if (gain != 1)
         tell_say(out, "%s · (", tell_number(gain).text);
     for (int64_t d = 0; d < D; d++) {
-        double a = x[d] + (extra ? param(p, of->params, t->extra, of->head * D + d) : 0),
-               b = part_entry(p, of->params, t, r, of->head, d);
-        tell_say(out, "%s%s · %s", d ? " + " : "", tell_factor(a).text, tell_factor(b).text);
-        sum += a * b;
+        double more = extra ? param(p, of->params, t->extra, of->head * D + d) : 0;
+        double b = part_entry(p, of->params, t, r, of->head, d);
+        tell_say(out, "%s%s%s", d ? " + " : "", extra ? "(" : "", tell_factor(x[d]).text);
+        if (extra)
+            tell_say(out, " + %s)", tell_factor(more).text);
+        tell_say(out, " · %s", tell_factor(b).text);
+        sum += (x[d] + more) * b;
     }
     if (gain != 1)
         tell_say(out, ")");
     return gain * sum;
 }
 
-static double gate_of(const part *p, const pe_question *of, int64_t key)
+/* A line: "gate(5, 3) = 1 / (1 + exp(-(-1.86) · 0.5)) = 0.2829". */
+static double tell_gate(const part *p, const pe_question *of, int64_t k_at, int64_t key, tell *out)
 {
     double dot = 0;
     for (int64_t d = 0; d < p->shape.head_dim; d++)
         dot += of->q[d] * of->k[key * p->shape.head_dim + d];
-    return count_gate(p, dot);
+    double gate = count_gate(p, dot);
+    tell_say(out, "gate(%" PRId64 ", %" PRId64 ") = sigmoid(q·k · scale) = 1 / (1 + exp(-%s · %s)) = %s\n", of->q_at[0],
+             k_at, tell_factor(dot).text, tell_number(p->count.scale).text, tell_number(gate).text);
+    return gate;
 }
 
 static bool sees(const pe_question *of, int64_t key)
@@ -158,32 +195,74 @@ static bool sees(const pe_question *of, int64_t key)
     return !of->seen || of->seen[key];
 }
 
-/* The gates of the keys from the last one down to this, their sum, and q between two rows of the table. */
-static double tell_count(const part *p, const pe_question *of, tell *out)
+/* A line per gate, of the keys from the last one down to this, and one for their sum. */
+static double tell_gates(const formula *f, const pe_question *of, tell *out)
 {
+    const part *p = f->part;
+    double gate[2] = { 0 }, sum = 0; /* of this key, and of those after it */
+    for (int64_t j = of->keys - 1; j >= of->key; j--)
+        if (sees(of, j)) {
+            gate[1] = sum;
+            gate[0] = tell_gate(p, of, of->k_at[j * f->axes], j, out);
+            sum += gate[0];
+        }
+    tell_say(out, "count(%" PRId64 ", %" PRId64 ") = ", of->q_at[0], key_at(f, of)[0]);
+    if (gate[1] > 0)
+        tell_say(out, "%s + ", tell_number(gate[1]).text);
+    tell_say(out, "%s = %s\n", tell_number(gate[0]).text, tell_number(sum).text);
+    return sum;
+}
+
+/* Lines for the vector between rows low and low + 1, then its product with the query. */
+static void tell_between(const part *p, const pe_question *of, double count, int64_t low, tell *out)
+{
+    const tensor *x = &p->tensor[p->count.table];
+    int64_t D = p->shape.head_dim, h = x->shape[1] == 1 ? 0 : of->head;
+    double up = count - (double)low;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t d = 0; d < D; d++) {
+            double a = param(p, of->params, p->count.table, (low * x->shape[1] + h) * D + d);
+            double b = param(p, of->params, p->count.table, ((low + 1) * x->shape[1] + h) * D + d);
+            double e = (1 - up) * a + up * b;
+            if (pass)
+                tell_say(out, "%s%s · %s", d ? " + " : "", tell_factor(of->q[d]).text, tell_factor(e).text);
+            else
+                tell_say(out,
+                         "e[%s][%" PRId64 "] = %s · %s[%" PRId64 "][%" PRId64 "] + %s · %s[%" PRId64 "][%" PRId64
+                         "] = %s · %s + %s · %s = %s\n",
+                         tell_number(count).text, d, tell_number(1 - up).text, x->name, low, d, tell_number(up).text,
+                         x->name, low + 1, d, tell_number(1 - up).text, tell_factor(a).text, tell_number(up).text,
+                         tell_factor(b).text, tell_number(e).text);
+        }
+        if (!pass)
+            tell_say(out, "q_%" PRId64 " · e[%s] = ", of->q_at[0], tell_number(count).text);
+    }
+}
+
+/* The gates of the keys from the last one down to this, their sum, and q between two rows of the table. */
+static double tell_count(const formula *f, const pe_question *of, tell *out)
+{
+    const part *p = f->part;
     step s = { .p = p, .w = of->params, .head = of->head, .q = { (void *)(uintptr_t)of->q, PE_F64, 0 } };
     int64_t last = p->tensor[p->count.table].shape[0] - 1;
-    tell_say(out, "count = ");
-    for (int64_t j = of->keys - 1; j >= of->key; j--) {
-        if (!sees(of, j))
-            continue;
-        double g = gate_of(p, of, j);
-        tell_say(out, "%s%s", s.sum > 0 ? " + " : "", tell_number(g).text);
-        s.sum += g;
-    }
+    s.sum = tell_gates(f, of, out);
     double count = fmin(s.sum, (double)last), low = floor(count);
     if (low == (double)last)
         low--;
-    tell_say(out, " = %s\n", tell_number(s.sum).text);
     if (s.sum > (double)last)
-        tell_say(out, "min(count, %" PRId64 ") = %" PRId64 "\n", last, last);
-    const char *name = p->tensor[p->count.table].name;
-    tell_say(out, "q_%" PRId64 " · (%s · %s[%.0f] + %s · %s[%.0f])", of->q_at[0], tell_number(1 - (count - low)).text,
-             name, low, tell_number(count - low).text, name, low + 1);
+        tell_say(out, "min(%s, %" PRId64 ") = %" PRId64 "\n", tell_number(s.sum).text, last, last);
+    tell_between(p, of, count, (int64_t)low, out);
     return count_term(&s);
 }
 
-/* "softplus(0.5) · softplus(-1) · cos(-2 · 0.1 + 0) + ..." */
+/* A line: "softplus(-0.8) = log(1 + exp(-0.8)) = 0.3711". */
+static void tell_softplus(double x, tell *out)
+{
+    tell_say(out, "softplus(%s) = log(1 + exp(%s)) = %s\n", tell_number(x).text, tell_number(x).text,
+             tell_number(polar_size(x)).text);
+}
+
+/* "softplus(0.5) · softplus(-1) · cos(-2 · 0.1 + 0) + ..." and the same with its numbers */
 static double tell_polar(const formula *f, const pe_question *of, tell *out)
 {
     const part *p = f->part;
@@ -191,11 +270,22 @@ static double tell_polar(const formula *f, const pe_question *of, tell *out)
     int64_t head = of->head / (p->shape.heads / p->shape.kv_heads);
     double c[POLAR_MAX], s[POLAR_MAX];
     const double *k = of->k + of->key * D;
-    for (int64_t d = 0; d < D; d++)
-        tell_say(out, "%ssoftplus(%s) · softplus(%s) · cos(%" PRId64 " · %s + %s)", d ? " + " : "",
-                 tell_number(of->q[d]).text, tell_number(k[d]).text, apart,
+    for (int64_t d = 0; d < D; d++) {
+        tell_softplus(of->q[d], out);
+        tell_softplus(k[d], out);
+    }
+    for (int64_t n = 0; n < 2 * D; n++) {
+        int64_t d = n % D;
+        if (n < D)
+            tell_say(out, "%ssoftplus(%s) · softplus(%s)", d ? " + " : "", tell_number(of->q[d]).text,
+                     tell_number(k[d]).text);
+        else
+            tell_say(out, "%s%s · %s", d ? " + " : " = ", tell_number(polar_size(of->q[d])).text,
+                     tell_number(polar_size(k[d])).text);
+        tell_say(out, " · cos(%" PRId64 " · %s + %s)", apart,
                  tell_number(p->polar.frequency[d] * wide_two_pi().part[0]).text,
                  tell_factor(param(p, of->params, p->polar.phases, head * D + d)).text);
+    }
     polar_angles(p, apart, c, s);
     return polar_term(p, of->params, head, (vec){ (void *)(uintptr_t)of->q, PE_F64, 0 },
                       (vec){ (void *)(uintptr_t)k, PE_F64, 0 }, c, s);
@@ -204,7 +294,7 @@ static double tell_polar(const formula *f, const pe_question *of, tell *out)
 static double tell_pair(const part *p, const pe_question *of, tell *out)
 {
     if (p->row->tell_pair)
-        p->row->tell_pair(p, of->q_at, of->element, out);
+        p->row->tell_pair(p, of, out);
     return pair_frequency(&p->pair[of->element]);
 }
 
@@ -234,7 +324,7 @@ static double tell_any(const pe_encoding *e, const formula *f, const pe_question
     switch (f->kind) {
     case TELLS_CODE: return tell_code(f->part, of, out);
     case TELLS_TERM: return tell_term(e, f, of, out);
-    case TELLS_COUNT: return tell_count(f->part, of, out);
+    case TELLS_COUNT: return tell_count(f, of, out);
     case TELLS_POLAR: return tell_polar(f, of, out);
     case TELLS_BIAS: return tell_bias(f, of, out);
     case TELLS_PAIR: return tell_pair(f->part, of, out);

@@ -219,11 +219,15 @@ typedef struct row {
     /* content and value are declared by init: as terms, as a count, or as polar */
 
     /* for people, as formulas with numbers in them: embed's element c, the bias of a query and a key, the frequency of
-     * pair n in radians after lines for its magnitude at a query's place, part.scale; NULL: not shown */
+     * pair of->element in radians after lines for its magnitude at of->q_at, part.scale; NULL: not shown */
     void (*tell_embed)(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out);
     void (*tell_bias)(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out);
-    void (*tell_pair)(const part *p, const int64_t *at, int64_t n, tell *out);
+    void (*tell_pair)(const part *p, const pe_question *of, tell *out);
     void (*tell_scale)(const part *p, tell *out);
+    /* of a term: which row a distance takes, "clip(3 - 5, -16, 16) + 16", nothing where there is one row; and an entry
+     * of a row as it is computed, or as it is filled before training. h is the head of the table */
+    void (*tell_index)(const part *p, const term *t, int64_t q, int64_t k, tell *out);
+    void (*tell_entry)(const part *p, const term *t, int64_t r, int64_t h, int64_t d, tell *out);
 } row;
 
 /* Functions of a bias as C, and the same as text for a GPU's compiler, so that a formula is written once. Of a part

@@ -62,24 +62,36 @@ static int64_t power_of_two_below(int64_t n)
 
 /* Press: n's power of two below first, then every other slope of the next power. MPT: every other slope of the power of
  * two above first, then the ones between. */
-static double slope(const part *p, int64_t head, int64_t n)
+typedef struct share_of_max {
+    int64_t at, of; /* the slope is 2^(-max at / of) */
+} share_of_max;
+
+static share_of_max share_of(const part *p, int64_t head, int64_t n)
 {
     int64_t below = power_of_two_below(n), above = below == n ? n : 2 * below;
-    double max = num(p, MAX), at, of;
-    if (whole(p, CONVENTION) == MPT) {
-        of = (double)above;
-        at = (double)(above == n ? head + 1 : head < above / 2 ? 2 * head + 2 : 2 * (head - above / 2) + 1);
-    } else {
-        of = (double)(head < below ? below : above);
-        at = (double)(head < below ? head + 1 : 2 * (head - below) + 1);
-    }
-    double m = exp2(-max * at / of);
+    if (whole(p, CONVENTION) == MPT)
+        return (share_of_max){ above == n         ? head + 1
+                               : head < above / 2 ? 2 * head + 2
+                                                  : 2 * (head - above / 2) + 1,
+                               above };
+    return head < below ? (share_of_max){ head + 1, below } : (share_of_max){ 2 * (head - below) + 1, above };
+}
+
+static double slope(const part *p, int64_t head, int64_t n)
+{
+    share_of_max s = share_of(p, head, n);
+    double m = exp2(-num(p, MAX) * (double)s.at / (double)s.of);
     return whole(p, CONVENTION) == FALCON ? num_from_bf16(num_to_bf16(m)) : m;
+}
+
+static int64_t total_heads(const part *p)
+{
+    return p->value[TOTAL].given ? whole(p, TOTAL) : whole(p, OFFSET) + p->shape.heads;
 }
 
 static pe_status init(part *p, pe_error *err)
 {
-    int64_t H = p->shape.heads, offset = whole(p, OFFSET), total = p->value[TOTAL].given ? whole(p, TOTAL) : offset + H;
+    int64_t H = p->shape.heads, offset = whole(p, OFFSET), total = total_heads(p);
     if (total < offset + H)
         return part_fail(p, err, TOTAL, "needs at least offset + heads");
     if (total == offset + H)
@@ -136,8 +148,13 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
     double m = p->tensors ? param(p, w, 0, h) : ((const double *)p->state)[h];
     const char *bar = num(p, FORM) != 0 ? "|" : "";
     number_text m_text = tell_factor(m);
-    if (!p->tensors)
-        tell_say(out, "m = 2^(%s) = %s\n", tell_number(log2(m)).text, m_text.text);
+    share_of_max s = share_of(p, whole(p, OFFSET) + h, total_heads(p));
+    if (!p->tensors && whole(p, CONVENTION) == FALCON) /* rounded */
+        tell_say(out, "m = bf16(2^(-%s · %" PRId64 "/%" PRId64 ")) = %s\n", tell_number(num(p, MAX)).text, s.at, s.of,
+                 m_text.text);
+    else if (!p->tensors)
+        tell_say(out, "m = 2^(-%s · %" PRId64 "/%" PRId64 ") = 2^(%s) = %s\n", tell_number(num(p, MAX)).text, s.at,
+                 s.of, tell_number(log2(m)).text, m_text.text);
     if (p->absolute)
         tell_say(out, "bf16(%s · %" PRId64 ") - bf16(%s · %" PRId64 ") = %s - %s", m_text.text, k[0], m_text.text, q[0],
                  tell_factor(product(p, h, k)).text, tell_factor(product(p, h, q)).text);

@@ -38,7 +38,7 @@ static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, 
 const row pe_row_binary = {
     .keys = keys,
     .info = { .name = "binary",
-              .summary = "Adds the binary digits of the position to the embedding.",
+              .summary = "Adds the binary digits of the position to the embedding, the lowest bit first.",
               .formula = "p_t[c] = floor(t / 2^c) mod 2",
               .paper = "folklore; the step between integers and sinusoids",
               .arxiv = "",

@@ -2,8 +2,13 @@
  *
  * deberta: content looks at position and position at content, over logarithmic buckets of the distance.
  *   score = q_i . k_j + q_i . Kr[b(i-j)] + k_j . Qr[b(i-j)],  scale 1/sqrt(d (1 + c2p + p2c))      (He et al. 2020)
- * Kr and Qr are projected tables; shared or own projections are the caller's. */
+ * Kr and Qr are projected tables; shared or own projections are the caller's.
+ * The paper's equation 4 has Qr at delta(j, i), the bucket of j-i. Microsoft's code and transformers take i-j, as here:
+ * they gather k_j . Qr[-relative_pos + span] with relative_pos[a][b] = a - b, and by rows of keys, so a is j and b is i.
+ * All released weights are trained so, and the golden values of transformers agree (docs/parameters.md). */
 #include "encodings/shared.h"
+
+#include <inttypes.h>
 
 enum { BUCKETS, MAX, TERMS };
 static const pe_key keys[] = {
@@ -62,6 +67,27 @@ static pe_status init(part *p, pe_error *err)
     return PE_OK;
 }
 
+/* "b(5 - 3) + 256 = 2 + 256", with the logarithm where the bucket is one of several distances. */
+static void tell_row(const part *p, const term *t, int64_t q, int64_t k, tell *out)
+{
+    (void)t;
+    int64_t buckets = whole(p, BUCKETS), max = whole(p, MAX), mid = buckets / 2, span = buckets ? buckets : max;
+    int64_t distance = q - k, size = distance < 0 ? -distance : distance, b = bucket(buckets, max, distance);
+    tell_say(out, "b(%" PRId64 " - %" PRId64 ") + %" PRId64 " = ", q, k, span);
+    if (b + span < 0 || b + span > 2 * span - 1)
+        tell_say(out, "min(max(");
+    if (buckets && size > mid)
+        tell_say(out,
+                 "%s(ceil(log(%" PRId64 " / %" PRId64 ") / log(%" PRId64 " / %" PRId64 ") · %" PRId64 ") + %" PRId64
+                 ")",
+                 distance < 0 ? "-" : "", size, mid, max - 1, mid, mid - 1, mid);
+    else
+        tell_say(out, "%s", tell_factor((double)distance).text);
+    tell_say(out, " + %" PRId64, span);
+    if (b + span < 0 || b + span > 2 * span - 1)
+        tell_say(out, ", 0), %" PRId64 ")", 2 * span - 1);
+}
+
 static void tell_deberta_scale(const part *p, tell *out)
 {
     tell_say(out, "1 / sqrt(%lld · (1 + %d))", (long long)p->shape.head_dim, p->terms);
@@ -85,4 +111,5 @@ const row pe_row_deberta = {
               .example_count = COUNT_OF(examples) },
     .init = init,
     .tell_scale = tell_deberta_scale,
+    .tell_index = tell_row,
 };

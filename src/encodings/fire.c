@@ -115,14 +115,38 @@ static int64_t knots(const part *p)
     return whole(p, HIDDEN);
 }
 
+/* A line per hidden unit, then their weighted sum. A network of many units is shown by its first ones, and the rest by
+ * what they add. */
+static void tell_network(const part *p, pe_params w, int64_t h, double x, tell *out)
+{
+    enum { SHOWN = 64 };
+    int64_t n = whole(p, HIDDEN), shown = n < SHOWN ? n : SHOWN;
+    double rest = bias(p, w, h, x) - param(p, w, B2, h);
+    for (int64_t i = 0; i < shown; i++) {
+        double a = param(p, w, W1, i), b = param(p, w, B1, i);
+        tell_say(out, "h[%" PRId64 "] = max(w1[%" PRId64 "] · %s + b1[%" PRId64 "], 0) = max(%s · %s + %s, 0) = %s\n",
+                 i, i, tell_number(x).text, i, tell_factor(a).text, tell_number(x).text, tell_factor(b).text,
+                 tell_number(fmax(a * x + b, 0)).text);
+    }
+    tell_say(out, "w2 · h + b2 = ");
+    for (int64_t i = 0; i < shown; i++) {
+        double unit = fmax(param(p, w, W1, i) * x + param(p, w, B1, i), 0), by = param(p, w, W2, h * n + i);
+        tell_say(out, "%s · %s + ", tell_factor(by).text, tell_number(unit).text);
+        rest -= by * unit;
+    }
+    if (shown < n)
+        tell_say(out, "%s + ", tell_factor(rest).text);
+    tell_say(out, "%s", tell_factor(param(p, w, B2, h)).text);
+}
+
 static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
 {
-    (void)h;
     number_text c = tell_number(param(p, w, C, 0)), limit = tell_number(param(p, w, L, 0));
     double x = measure(p, w, q[0] - k[0]) * share(p, w, q);
+    tell_say(out, "x(%" PRId64 ", %" PRId64 ") = ", q[0], k[0]);
     tell_say(out, "log(1 + %s · |%" PRId64 " - %" PRId64 "|) / log(1 + %s · max(%s, %" PRId64 ")) = %s\n", c.text, q[0],
              k[0], c.text, limit.text, q[0], tell_number(x).text);
-    tell_say(out, "MLP(%s)", tell_number(x).text);
+    tell_network(p, w, h, x, out);
 }
 
 const row pe_row_fire = {

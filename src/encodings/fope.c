@@ -125,14 +125,34 @@ static pair_rotation first_rotate(const part *p, pe_side side, const int64_t *at
     return t;
 }
 
-static void tell_fope_pair(const part *p, const int64_t *at, int64_t n, tell *out)
+/* A line: "C_0 = 1.03 · cos(5 · 1) + 0.02 · cos(5 · 0.1) = 0.2869", or S_0 of the sines. */
+static void tell_mixture(const part *p, const pe_question *of, bool sine, tell *out)
 {
-    (void)at;
-    if (n >= p->mix.pairs)
+    int64_t n = of->element, F = p->mix.waves, M = p->mix.pairs, heads = p->tensor[p->mix.cosines].shape[0];
+    int64_t h = heads == 1 ? 0 : of->head / (p->shape.heads / heads);
+    double sum = 0;
+    tell_say(out, "%c_%" PRId64 " = ", sine ? 'S' : 'C', n);
+    for (int64_t f = 0; f < F; f++) {
+        wide w = { { p->mix.frequency[f], p->mix.frequency[F + f], p->mix.frequency[2 * F + f] } };
+        double c, s, a = param(p, of->params, sine ? p->mix.sines : p->mix.cosines, (h * F + f) * M + n);
+        turn_cos_sin((double)of->q_at[0], w, &c, &s);
+        tell_say(out, "%s%s · %s(%" PRId64 " · %s)", f ? " + " : "", tell_factor(a).text, sine ? "sin" : "cos",
+                 of->q_at[0], tell_number(w.part[0] * wide_two_pi().part[0]).text);
+        sum += a * (sine ? s : c);
+    }
+    tell_say(out, " = %s\n", tell_number(sum).text);
+}
+
+static void tell_fope_pair(const part *p, const pe_question *of, tell *out)
+{
+    if (of->element >= p->mix.pairs) {
         tell_say(out, "0");
-    else
-        tell_say(out, "%s^(-%" PRId64 "/%" PRId64 ")", tell_number(num(p, THETA)).text, 2 * first_wave(p, n),
-                 p->shape.head_dim);
+        return;
+    }
+    tell_mixture(p, of, false, out);
+    tell_mixture(p, of, true, out);
+    tell_say(out, "%s^(-%" PRId64 "/%" PRId64 ")", tell_number(num(p, THETA)).text, 2 * first_wave(p, of->element),
+             p->shape.head_dim);
 }
 
 const row pe_row_fope = {

@@ -133,7 +133,7 @@ const row pe_row_learned = {
               .formula = "p_t = T[t + offset]",
               .paper = "Gehring et al. 2017",
               .arxiv = "1705.03122",
-              .models = "BERT|GPT-2|OPT|BART|RoBERTa|ViT|DETR (2-D)",
+              .models = "BERT|GPT-2|OPT|BART|RoBERTa|ViT",
               .idea = PE_IDEA_ABSOLUTE,
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_LEARNED,

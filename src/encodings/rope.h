@@ -101,6 +101,6 @@ float rope_angle_hf(const float_pair *f, int64_t steps);
 float rope_angle_ggml(const float_pair *f, int64_t steps);
 
 /* Where the numbers come from, for people (rope_tell.c). */
-void rope_tell_pair(const part *p, const int64_t *at, int64_t n, tell *out);
+void rope_tell_pair(const part *p, const pe_question *of, tell *out);
 
 #endif

@@ -150,9 +150,11 @@ static void tell_scaled_magnitude(const part *p, tell *out)
 }
 
 /* A line for what multiplies cos and sin, a query's temperature with it; none where it is 1. */
-static void tell_magnitude(const part *p, const int64_t *at, tell *out)
+static void tell_magnitude(const part *p, const pe_question *of, tell *out)
 {
-    double m = rope_magnitude(p), b = num(p, TEMPERATURE), gain = p->row->gain(p, PE_QUERY, at);
+    const int64_t *at = of->q_at;
+    double m = rope_magnitude(p), b = of->side == PE_QUERY ? num(p, TEMPERATURE) : 0;
+    double gain = p->row->gain(p, of->side, at);
     if (m == 1 && b == 0)
         return;
     tell_say(out, "m = ");
@@ -165,15 +167,16 @@ static void tell_magnitude(const part *p, const int64_t *at, tell *out)
 
 /* ------------------------------------------------ a pair */
 
-void rope_tell_pair(const part *p, const int64_t *at, int64_t n, tell *out)
+void rope_tell_pair(const part *p, const pe_question *of, tell *out)
 {
+    int64_t n = of->element;
     slot s = rope_slot(p, n);
     scaling how = (scaling)whole(p, SCALING);
     bool negative = num(p, SIGN) != 0, cells = num(p, COORDS) != 0;
     bool sum = how == YARN || how == LLAMA3;
     double by = rope_step(p, s.axis);
     const char *open = negative ? "-(" : (cells || by != 1) && sum ? "(" : "";
-    tell_magnitude(p, at, out);
+    tell_magnitude(p, of, out);
     if (sum)
         tell_mixed(p, n, s, open, out);
     else

@@ -67,10 +67,10 @@ static double bias(const part *p, pe_params w, int64_t h, double x)
     return x / (8 * (double)(h + 1) / (double)p->shape.heads);
 }
 
-/* Long sums are shown by their ends. */
+/* Sums of very many cosines are shown by their ends. */
 static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
 {
-    enum { SHOWN = 6 };
+    enum { SHOWN = 128 };
     int64_t n = whole(p, WIDTH) / 2;
     double over = 8 * (double)(h + 1) / (double)p->shape.heads;
     tell_say(out, "(");

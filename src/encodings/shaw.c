@@ -4,6 +4,8 @@
  *   score += q_i . K[clip(j-i, -left, right)],  out += p_ij V[clip(j-i, -left, right)]         (Shaw et al. 2018) */
 #include "encodings/shared.h"
 
+#include <inttypes.h>
+
 enum { LEFT, RIGHT, ON, TABLE, HEADS };
 static const pe_key keys[] = {
     { "left", PE_KEY_INT, "16", 0, 0x1p24, NULL, NULL, "largest distance to earlier keys that has its own vector", NULL,
@@ -32,6 +34,22 @@ static double sinusoid(const part *p, int64_t at_row, int64_t d)
     double c, s;
     turn_cos_sin((double)(at_row - whole(p, LEFT)), ((const wide *)p->state)[d / 2], &c, &s);
     return d % 2 ? c : s;
+}
+
+static void tell_row(const part *p, const term *t, int64_t q, int64_t k, tell *out)
+{
+    (void)t;
+    tell_say(out, "min(max(%" PRId64 " - %" PRId64 ", -%" PRId64 "), %" PRId64 ") + %" PRId64, k, q, whole(p, LEFT),
+             whole(p, RIGHT), whole(p, LEFT));
+}
+
+static void tell_sinusoid(const part *p, const term *t, int64_t r, int64_t h, int64_t d, tell *out)
+{
+    (void)t, (void)h;
+    int64_t D = p->shape.head_dim, n = d / 2 * 2, away = r - whole(p, LEFT);
+    const char *wave = d % 2 ? "cos" : "sin";
+    tell_say(out, "%s(%" PRId64 " · 10000^(-%" PRId64 "/%" PRId64 ")) = %s(%" PRId64 " · %s)", wave, away, n, D, wave,
+             away, tell_number(pow(10000, -(double)n / (double)D)).text);
 }
 
 static pe_status init(part *p, pe_error *err)
@@ -87,4 +105,6 @@ const row pe_row_shaw = {
               .example_count = COUNT_OF(examples),
               .also = "relative|relative_key" },
     .init = init,
+    .tell_index = tell_row,
+    .tell_entry = tell_sinusoid,
 };

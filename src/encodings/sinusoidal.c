@@ -226,7 +226,8 @@ const row pe_row_sinusoidal = {
               .formula = "p_t[2i] = sin(t theta^(-2i/d)), p_t[2i+1] = cos(t theta^(-2i/d))",
               .paper = "Vaswani et al. 2017",
               .arxiv = "1706.03762",
-              .models = "Transformer|Marian|XLM|Whisper encoder|M2M-100|MAE (axes=2, layout=halves, (x, y))",
+              .models = "Transformer|Marian|XLM|Whisper encoder|M2M-100|MAE (axes=2, layout=halves, (x, y))|"
+                        "DETR (axes=2, coordinates scaled to 2 pi)",
               .idea = PE_IDEA_ABSOLUTE,
               .hooks = PE_HOOK_EMBED,
               .claims = PE_CLAIM_UNIQUE | PE_CLAIM_ANY_LENGTH | PE_CLAIM_BOUNDED | PE_CLAIM_LINEAR |

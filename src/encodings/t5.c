@@ -73,11 +73,31 @@ static pe_status init(part *p, pe_error *err)
                        err);
 }
 
+/* "16 + 8 + floor(log(37 / 8) / log(128 / 8) · 8)" */
+static void tell_bucket(const part *p, int64_t distance, tell *out)
+{
+    bool both = num(p, DIRECTION) == 0;
+    int64_t n = both ? whole(p, BUCKETS) / 2 : whole(p, BUCKETS), exact = n / 2, max = whole(p, MAX);
+    int64_t size = distance < 0 ? both ? -distance : 0 : distance;
+    if (both && distance < 0)
+        tell_say(out, "%" PRId64 " + ", n);
+    if (size < exact)
+        tell_say(out, "%" PRId64, size);
+    else if (size >= max)
+        tell_say(out, "%" PRId64 " - 1", n);
+    else
+        tell_say(out,
+                 "min(%" PRId64 " + floor(log(%" PRId64 " / %" PRId64 ") / log(%" PRId64 " / %" PRId64 ") · %" PRId64
+                 "), %" PRId64 " - 1)",
+                 exact, size, exact, max, exact, n - exact, n);
+}
+
 static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
 {
     int64_t row_at = (int64_t)measure(p, w, q[0] - k[0]);
-    tell_say(out, "bucket(%" PRId64 " - %" PRId64 ") = bucket(%" PRId64 ") = %" PRId64 "\n", q[0], k[0], q[0] - k[0],
-             row_at);
+    tell_say(out, "bucket(%" PRId64 " - %" PRId64 ") = bucket(%" PRId64 ") = ", q[0], k[0], q[0] - k[0]);
+    tell_bucket(p, q[0] - k[0], out);
+    tell_say(out, " = %" PRId64 "\n", row_at);
     tell_say(out, "table[%" PRId64 "][%" PRId64 "]", row_at, h);
 }
 

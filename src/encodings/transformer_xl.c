@@ -6,6 +6,8 @@
  * -ahead (a key that far ahead) up to back; before training it holds bare sinusoids. */
 #include "encodings/shared.h"
 
+#include <inttypes.h>
+
 enum { BACK, AHEAD };
 static const pe_key keys[] = {
     { "back", PE_KEY_INT, "512", 0, 0x1p24, NULL, NULL, "largest distance to earlier keys in the table", NULL, false },
@@ -47,6 +49,24 @@ double xl_fill(const part *p, int t, int64_t i)
     double c, s;
     turn_cos_sin((double)(i / width - x->ahead), x->frequency[column % half], &c, &s);
     return column < half ? s : c;
+}
+
+void xl_tell_index(const part *p, const term *t, int64_t q, int64_t k, tell *out)
+{
+    if (t->index == row_of)
+        tell_say(out, "(%" PRId64 " - %" PRId64 ") + %" PRId64, q, k, ((const xl *)p->state)->ahead);
+}
+
+/* Before training: what is projected is the sinusoid itself. */
+void xl_tell_entry(const part *p, const term *t, int64_t r, int64_t h, int64_t d, tell *out)
+{
+    (void)t;
+    const xl *x = p->state;
+    int64_t width = p->shape.heads * p->shape.head_dim, half = (width + 1) / 2, column = h * p->shape.head_dim + d;
+    const char *wave = column < half ? "sin" : "cos";
+    int64_t n = 2 * (column % half), distance = r - x->ahead;
+    tell_say(out, "%s(%" PRId64 " · 10000^(-%" PRId64 "/%" PRId64 ")) = %s(%" PRId64 " · %s)", wave, distance, n, width,
+             wave, distance, tell_number(pow(10000, -(double)n / (double)width)).text);
 }
 
 pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err)
@@ -112,4 +132,6 @@ const row pe_row_transformer_xl = {
     .init = init,
     .fill = xl_fill,
     .reaches = xl_reaches,
+    .tell_index = xl_tell_index,
+    .tell_entry = xl_tell_entry,
 };

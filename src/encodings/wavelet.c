@@ -27,6 +27,15 @@ static double ricker(const part *p, int64_t t, int64_t d)
     return (1 - x * x) * exp(-x * x / 2);
 }
 
+static void tell_wavelet(const part *p, const term *t, int64_t r, int64_t h, int64_t d, tell *out)
+{
+    (void)t, (void)h;
+    int64_t shifts = p->shape.head_dim / whole(p, SCALES), scale = d / shifts + whole(p, FIRST);
+    number_text x = tell_factor(ldexp((double)(r - d % shifts), -(int)scale));
+    tell_say(out, "psi((%" PRId64 " - %" PRId64 ") / 2^%" PRId64 ") = psi(%s) = (1 - %s^2) · exp(-%s^2 / 2)", r,
+             d % shifts, scale, x.text, x.text, x.text);
+}
+
 static pe_status init(part *p, pe_error *err)
 {
     if (p->shape.head_dim % whole(p, SCALES))
@@ -56,4 +65,5 @@ const row pe_row_wavelet = {
               .examples = examples,
               .example_count = COUNT_OF(examples) },
     .init = init,
+    .tell_entry = tell_wavelet,
 };

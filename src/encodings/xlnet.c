@@ -35,4 +35,6 @@ const row pe_row_xlnet = {
     .init = init,
     .fill = xl_fill,
     .reaches = xl_reaches,
+    .tell_index = xl_tell_index,
+    .tell_entry = xl_tell_entry,
 };

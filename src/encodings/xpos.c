@@ -81,15 +81,15 @@ static pe_status check(const part *p, pe_side side, pe_dtype type, const int64_t
 }
 
 /* "m_1 = ((2 · 1/8 + 0.4) / (1 + 0.4))^((5 - 0) / 512) = 0.9925", then its frequency. */
-static void tell_xpos_pair(const part *p, const int64_t *at, int64_t n, tell *out)
+static void tell_xpos_pair(const part *p, const pe_question *of, tell *out)
 {
-    int64_t D = p->shape.head_dim;
+    int64_t D = p->shape.head_dim, n = of->element;
     number_text g = tell_number(num(p, GAMMA));
     tell_say(out,
-             "m_%" PRId64 " = ((2 · %" PRId64 "/%" PRId64 " + %s) / (1 + %s))^((%" PRId64 " - %" PRId64
+             "m_%" PRId64 " = ((2 · %" PRId64 "/%" PRId64 " + %s) / (1 + %s))^(%s(%" PRId64 " - %" PRId64
              ") / %s) = %s\n",
-             n, n, D, g.text, g.text, at[0], p->centre, tell_number(num(p, BASE)).text,
-             tell_number(exp(exponent_of(p, PE_QUERY, at[0], n))).text);
+             n, n, D, g.text, g.text, of->side == PE_KEY ? "-" : "", of->q_at[0], p->centre,
+             tell_number(num(p, BASE)).text, tell_number(exp(exponent_of(p, of->side, of->q_at[0], n))).text);
     tell_say(out, "%s^(-%" PRId64 "/%" PRId64 ")", tell_number(num(p, THETA)).text, 2 * n, D);
 }
 

@@ -60,6 +60,8 @@ static pe_status write_html(FILE *to, const void *with, pe_error *err)
     result *tree = result_new();
     if (tree)
         lab_add_report(tree, with);
+    if (tree && ((const lab_results *)with)->language == CHINESE)
+        result_to_chinese(tree);
     return write_tree(to, tree, RESULT_AS_HTML, err);
 }
 

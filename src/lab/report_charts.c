@@ -383,15 +383,29 @@ const report_figure report_figures[] = {
     [FIGURE_OURS] = { .points = LAB_TESTS_MAX, .plot = plot_ours },
 };
 
+/* The texts of a chart in the language of the report; room: where they lie while it is drawn. */
+static void curves_speak(curves *c, words_text room[4])
+{
+    const char **text[] = { &c->chart.title, &c->chart.x_label, &c->chart.y_label, &c->chart.x_mark_label };
+    c->chart.language = (int)c->p->r->language;
+    for (int i = 0; i < 4; i++)
+        if (*text[i]) {
+            room[i] = words_translate(*text[i], c->p->r->language);
+            *text[i] = room[i].text;
+        }
+}
+
 pe_status report_draw(draw **out, const report_figure *f, const report *p, double width, double height, pe_error *err)
 {
     curves c;
+    words_text room[4];
     *out = NULL;
     pe_status s = curves_new(&c, f, p, err);
     if (!s) {
         f->plot(&c);
         c.chart.title = c.title;
         c.chart.x_mark_label = c.chart.x_mark > 0 ? c.mark : NULL;
+        curves_speak(&c, room);
         c.chart.width = width;
         c.chart.height = height;
         c.chart.cells = height == RESULT_TERMINAL_HEIGHT;

@@ -12,6 +12,7 @@
 #ifndef POSENC_LAB_RESULTS_H
 #define POSENC_LAB_RESULTS_H
 
+#include "io/words.h"
 #include "posenc.h"
 
 #include <stdio.h>
@@ -115,6 +116,7 @@ typedef struct lab_results {
     int runs;
     lab_test_line *test;
     int tests;
+    language language; /* of reports; in no file */
 } lab_results;
 
 bool lab_is_eval(const lab_setup *s);

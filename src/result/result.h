@@ -122,6 +122,10 @@ typedef struct result_screen {
     bool colour, ascii;
 } result_screen;
 
+/* What people read becomes Chinese, by the catalogue of io/words.h; a sentence that it does not have is marked. Names for
+ * programs stay; JSON and CSV of a tree are written without this. */
+void result_to_chinese(result *r);
+
 pe_status result_write(FILE *to, const result *r, result_form form, const result_screen *page, pe_error *err);
 /* By the ending of a file's name: .json .csv .md .html .txt; RESULT_FORMS: none of them. */
 result_form result_form_of(const char *file);

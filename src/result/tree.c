@@ -60,6 +60,11 @@ void result_free(result *r)
     free(r);
 }
 
+node *result_root(result *r)
+{
+    return &r->root;
+}
+
 bool result_is_empty(const result *r)
 {
     return !r->root.first && !r->failed;

@@ -25,6 +25,8 @@ struct node {
     node *first, *last, *next, *parent;
 };
 
+node *result_root(result *r);
+
 /* Is it one of several values? */
 bool node_is_group(const node *n);
 /* Is it a section: a group with a label or none, that is shown by its values and not by one text? */

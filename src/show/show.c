@@ -125,6 +125,7 @@ void show_subject_free(show_subject *s)
 const show_view *const show_views[] = {
     &show_view_table,       &show_view_curves, &show_view_decay,    &show_view_heads,  &show_view_bias,
     &show_view_wavelengths, &show_view_turns,  &show_view_variance, &show_view_around, &show_view_attention,
+    &show_view_permuted,    &show_view_pooled, &show_view_products, &show_view_path,   &show_view_shift,
 };
 const int show_view_count = sizeof show_views / sizeof *show_views;
 

@@ -105,6 +105,7 @@ pe_status sentence_new(show_sentence *out, const show_subject *s, const show_req
 /* ---------------------------------------------------------------- the rows of show_views */
 
 extern const show_view show_view_table, show_view_curves, show_view_decay, show_view_heads, show_view_bias,
-    show_view_wavelengths, show_view_turns, show_view_variance, show_view_around, show_view_attention;
+    show_view_wavelengths, show_view_turns, show_view_variance, show_view_around, show_view_attention, show_view_permuted,
+    show_view_pooled, show_view_products, show_view_path, show_view_shift;
 
 #endif

@@ -67,26 +67,39 @@ void walk_vector(walk *w, const char *name, const char *text, const double *numb
         w->failed = true;
 }
 
-/* Whether the step has this sentence already: lines of several keys may begin with the same one. */
-static bool walk_has_sentence(const walk *w, const char *text, size_t length)
+/* Whether the last step, or the one `back` before it, has this sentence already: lines of several keys may begin with
+ * the same one. */
+static bool walk_has_sentence(const walk *w, int back, const char *text, size_t length)
 {
-    const walk_step *s = w->count ? &w->step[w->count - 1] : NULL;
+    const walk_step *s = w->count > back ? &w->step[w->count - 1 - back] : NULL;
     for (int i = 0; s && i < s->count; i++)
         if (!s->line[i].name && s->line[i].text && strlen(s->line[i].text) == length &&
             !memcmp(s->line[i].text, text, length))
             return true;
-    return false;
+    return back > 0 && walk_has_sentence(w, back - 1, text, length);
+}
+
+/* The lines before the last one, which it returns; those that the last step, or the `back` steps before it, have not.
+ */
+static const char *walk_put_lines(walk *w, int back, const char *text)
+{
+    for (const char *end; text && (end = strchr(text, '\n')); text = end + 1) {
+        size_t length = (size_t)(end - text);
+        walk_line *line = walk_has_sentence(w, back, text, length) ? NULL : walk_add_line(w);
+        if (line)
+            line->text = walk_copy(w, text, length);
+    }
+    return text;
+}
+
+const char *walk_lines_before(walk *w, const char *text)
+{
+    return walk_put_lines(w, w->count - 1, text);
 }
 
 void walk_equation(walk *w, const char *name, const char *text, double number)
 {
-    for (const char *end; text && (end = strchr(text, '\n')); text = end + 1) {
-        size_t length = (size_t)(end - text);
-        walk_line *line = walk_has_sentence(w, text, length) ? NULL : walk_add_line(w);
-        if (line)
-            line->text = walk_copy(w, text, length);
-    }
-    walk_vector(w, name, text, &number, 1);
+    walk_vector(w, name, walk_put_lines(w, 0, text), &number, 1);
 }
 
 void walk_sentence(walk *w, const char *text)
@@ -117,17 +130,49 @@ static void walk_case(walk *w, walk_scene *s)
     };
     walk_begin(w, title, NULL, note);
     for (int t = 0; t < TOKENS; t++)
-        walk_vector(w, walk_name("x_%s (%s)", s->place[t], walk_word[t]).text, NULL, s->x + t * s->dim, s->dim);
+        walk_vector(w, walk_name("x_%s (%s)", s->place[t], walk_word(s, t)).text, NULL, s->x + t * s->dim, s->dim);
     tell t = tell_into(s->text, sizeof s->text);
     if (w->language == CHINESE)
         tell_say(&t,
                  "查询：位置 %s 的“%s”；键：位置 %s 的“%s”；第 %" PRId64 " 个头（从 0 数，共 %" PRId64
                  " 个），宽度 %" PRId64,
-                 s->place[s->query], walk_word[s->query], s->place[s->key], walk_word[s->key], s->head, s->heads, s->D);
+                 s->place[s->query], walk_word(s, s->query), s->place[s->key], walk_word(s, s->key), s->head, s->heads,
+                 s->D);
     else
         tell_say(&t, "query: \"%s\" at %s; key: \"%s\" at %s; head %" PRId64 " (from 0) of %" PRId64 ", width %" PRId64,
-                 walk_word[s->query], s->place[s->query], walk_word[s->key], s->place[s->key], s->head, s->heads, s->D);
+                 walk_word(s, s->query), s->place[s->query], walk_word(s, s->key), s->place[s->key], s->head, s->heads,
+                 s->D);
     walk_sentence(w, s->text);
+}
+
+/* Names the tensors that training finds: their numbers appear in the steps that follow. */
+static void walk_learned(walk *w, walk_scene *s)
+{
+    static const words title = { "what is learned", "训练得到的参数" };
+    static const words note = {
+        "Training finds these numbers. Here they have the values from which training starts, drawn with the seed; "
+        "those that start from a formula are shown with it.",
+        "这些数由训练得到。这里用的是训练开始时的初值，由种子随机生成；初值有公式的，下面给出公式。"
+    };
+    static const words projected = {
+        "A model computes each of its rows with a trained matrix W_R. Here W_R is the identity, as W_Q is.",
+        "模型用可训练的矩阵 W_R 算出它的每一行；这里 W_R 与 W_Q 一样取单位矩阵。"
+    };
+    if (!pe_encoding_tensor_count(s->e))
+        return;
+    walk_begin(w, title, NULL, note);
+    for (int i = 0; i < pe_encoding_tensor_count(s->e); i++) {
+        const pe_tensor *x = pe_encoding_tensor(s->e, i);
+        words_text about = words_translate(x->about ? x->about : "", w->language);
+        tell t = tell_into(s->text, sizeof s->text);
+        tell_say(&t, "%s (", x->name);
+        for (int a = 0; a < x->rank; a++)
+            tell_say(&t, "%s%" PRId64, a ? ", " : "", x->shape[a]);
+        tell_say(&t, w->language == CHINESE ? ")：%s" : "): %s", about.text);
+        walk_sentence(w, s->text);
+        if (x->projected)
+            walk_sentence(w, say(projected, w->language));
+    }
 }
 
 /* Shows the code of one part, element by element. */
@@ -143,7 +188,7 @@ static void walk_code_part(walk *w, walk_scene *s, int formula)
 
 static void walk_code(walk *w, walk_scene *s)
 {
-    static const words title = { "the code joins the word", "词向量加上编码" };
+    static const words title = { "the code joins the word", "编码并入词向量" };
     static const words note = { "From here on attention uses y instead of x, as query, key and value.",
                                 "此后注意力看到的是 y 而不是 x：查询、键、值都由它而来。" };
     bool joins = s->D > s->dim, any = false;
@@ -156,13 +201,20 @@ static void walk_code(walk *w, walk_scene *s)
         return;
     walk_begin(w, title, joins ? "y = [x, p]" : "y = x + p", note);
     const double *x = s->x + s->query * s->dim, *y = s->y + s->query * s->D;
+    for (int t = 0; t < TOKENS; t++) {
+        double code[WIDTH_MAX];
+        for (int64_t c = 0; c < s->D; c++)
+            code[c] = s->y[t * s->D + c] - (joins && c >= s->dim ? 0 : s->x[t * s->dim + c]);
+        walk_vector(w, walk_name("p_%s", s->place[t]).text, NULL, code + (joins ? s->dim : 0),
+                    s->D - (joins ? s->dim : 0));
+    }
     for (int64_t c = 0; !joins && c < s->dim; c++) {
         tell t = tell_into(s->text, sizeof s->text);
         tell_say(&t, "%s + %s", tell_factor(x[c]).text, tell_factor(y[c] - x[c]).text);
         walk_equation(w, walk_name("y_%s[%" PRId64 "]", s->place[s->query], c).text, s->text, y[c]);
     }
     for (int t = 0; t < TOKENS; t++)
-        walk_vector(w, walk_name("y_%s (%s)", s->place[t], walk_word[t]).text, NULL, s->y + t * s->D, s->D);
+        walk_vector(w, walk_name("y_%s (%s)", s->place[t], walk_word(s, t)).text, NULL, s->y + t * s->D, s->D);
 }
 
 /* ---------------------------------------------------------------- all steps */
@@ -171,6 +223,7 @@ static pe_status walk_take_steps(walk *w, walk_scene *s, pe_error *err)
 {
     w->spec = walk_copy_all(w, pe_encoding_spec(s->e));
     walk_case(w, s);
+    walk_learned(w, s);
     walk_code(w, s);
     TRY(walk_rotate(w, s, err));
     TRY(walk_terms(w, s, err));

@@ -47,7 +47,7 @@ typedef struct walk_scene {
     char text[TEXT_ROOM];
 } walk_scene;
 
-extern const char *const walk_word[TOKENS];
+const char *walk_word(const walk_scene *s, int word); /* "dog", in the language of the walk */
 
 pe_status walk_scene_new(walk_scene **out, const char *spec, const walk_request *r, pe_error *err);
 void walk_scene_free(walk_scene *s); /* NULL is fine */
@@ -55,6 +55,8 @@ const int64_t *walk_scene_at(const walk_scene *s, int word);
 void walk_place(char text[PLACE_ROOM], const int64_t *at, int64_t axes); /* "5", "(5,5)" */
 /* The number and the text of a formula, of the query and this key. */
 double walk_scene_tell(walk_scene *s, int formula, int key, int64_t element, char *text, size_t room);
+/* The same of a pair, of this word as query or as key. */
+double walk_scene_tell_pair(walk_scene *s, int formula, pe_side side, int word, int64_t pair, char *text, size_t room);
 /* What is shown is what the library has, up to rounding, of numbers as large as size. */
 pe_status walk_scene_hold(const walk_scene *s, double shown, double library, double size, pe_error *err);
 
@@ -63,6 +65,8 @@ void walk_begin(walk *w, words title, const char *formula, words note);
 void walk_equation(walk *w, const char *name, const char *text, double number); /* "a\nb": a is a line of its own */
 void walk_vector(walk *w, const char *name, const char *text, const double *number, int64_t count);
 void walk_sentence(walk *w, const char *text);
+/* The lines of a text before its last one, those that no step has yet; returns the last line. */
+const char *walk_lines_before(walk *w, const char *text);
 /* For the names above: walk_name("k_%s", place).text */
 typedef struct name_text {
     char text[PLACE_ROOM + 40];

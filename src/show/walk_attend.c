@@ -57,7 +57,8 @@ static void terms_value_step(walk *w, walk_scene *s, int formula)
         if (!s->seen[j] || !end)
             continue;
         *end = 0;
-        walk_vector(w, walk_name("V(%s, %s) = %s", s->place[s->query], s->place[j], s->text).text, NULL, vector, s->D);
+        const char *row = walk_lines_before(w, s->text);
+        walk_vector(w, walk_name("V(%s, %s) = %s", s->place[s->query], s->place[j], row).text, NULL, vector, s->D);
     }
 }
 
@@ -177,7 +178,7 @@ static void attend_put_weights(walk *w, walk_scene *s, const attending *a)
                 first = false;
             }
         tell_say(&t, ")");
-        walk_equation(w, walk_name("weight(%s)", walk_word[j]).text, s->text, a->weight[j]);
+        walk_equation(w, walk_name("weight(%s)", walk_word(s, j)).text, s->text, a->weight[j]);
     }
 }
 
@@ -261,7 +262,7 @@ static void attend_change_step(walk *w, walk_scene *s)
             continue;
         tell t = tell_into(s->text, sizeof s->text);
         tell_say(&t, "%s - %s", tell_number(s->with.weight[j]).text, tell_number(s->plain.weight[j]).text);
-        walk_equation(w, walk_name("weight(%s), %s", walk_word[j], say(names[2], w->language)).text, s->text,
+        walk_equation(w, walk_name("weight(%s), %s", walk_word(s, j), say(names[2], w->language)).text, s->text,
                       tell_difference(s->with.weight[j], s->plain.weight[j]));
     }
     walk_vector(w, walk_name("out, %s", say(names[0], w->language)).text, NULL, s->plain.out, s->plain.D);

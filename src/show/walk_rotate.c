@@ -1,38 +1,49 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rotation of the query, pair by pair: angle, cos and sin, its two elements, and the product with the rotated key.
- */
+ * The rotation of the query and of a key, pair by pair: angle, cos and sin, the two elements; then their product. */
 #include "show/walk.h"
 
 #include "zoo/rotation.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #define TURN 6.283185307179586476925
 enum { PAIRS_MAX = WIDTH_MAX / 2 };
 
-/* How the query is rotated at its position. */
+/* How a word is rotated at its position, as query or as key. */
 typedef struct rotated_pairs {
+    pe_side side;
+    int word;
+    const double *from, *to; /* (D): before and after */
     pe_pair pair[PAIRS_MAX];
     double cosine[PAIRS_MAX], sine[PAIRS_MAX];
     int64_t count;
     double gain;
     bool rotated[WIDTH_MAX]; /* (D): which elements are written by a pair */
+    bool mixed[PAIRS_MAX];   /* its cos and sin are sums, told as C_n and S_n */
     bool rounded;            /* an angle is not position times frequency: the spec rounds it */
 } rotated_pairs;
 
-static pe_status pairs_ask(rotated_pairs *p, const walk_scene *s, pe_error *err)
+static char pairs_letter(const rotated_pairs *p)
 {
-    pe_positions at = pe_positions_of(walk_scene_at(s, s->query), PE_I64, 1, 1, s->axes);
+    return p->side == PE_KEY ? 'k' : 'q';
+}
+
+static pe_status pairs_ask(rotated_pairs *p, const walk_scene *s, pe_side side, int word, pe_error *err)
+{
+    const int64_t *place = walk_scene_at(s, word);
+    pe_positions at = pe_positions_of(place, PE_I64, 1, 1, s->axes);
+    *p = (rotated_pairs){ .side = side, .word = word, .from = s->y + word * s->D };
+    p->to = side == PE_KEY ? s->with.k + word * s->D : s->with.q;
     p->count = pe_encoding_pair_count(s->e);
-    p->gain = pe_encoding_gain(s->e, PE_QUERY, walk_scene_at(s, s->query)[0]);
+    p->gain = pe_encoding_gain(s->e, side, place[0]);
     TRY(pe_encoding_pairs(s->e, p->pair, p->count, err));
     for (int64_t n = 0; n < p->count; n++)
         p->rotated[p->pair[n].x_out] = p->rotated[p->pair[n].y_out] = true;
     return zoo_rotate_table(pe_view_of(p->cosine, PE_F64, 1, 1, 1, p->count),
-                            pe_view_of(p->sine, PE_F64, 1, 1, 1, p->count), s->e, s->params, s->head, PE_QUERY, at,
-                            err);
+                            pe_view_of(p->sine, PE_F64, 1, 1, 1, p->count), s->e, s->params, s->head, side, at, err);
 }
 
 /* The angle at position 0, in steps of half a position: some specs measure positions at the middles of cells. */
@@ -45,13 +56,14 @@ static void rotate_put_phase(walk *w, walk_scene *s, const pe_pair *two, int64_t
 }
 
 /* Shows how each pair's frequency is computed, and its phase. */
-static void rotate_frequency_step(walk *w, walk_scene *s, const rotated_pairs *p, int formula)
+static void rotate_frequency_step(walk *w, walk_scene *s, rotated_pairs *p, int formula)
 {
     static const words title = { "the frequency of each pair", "每一对的频率" };
     static const words note = { "Angle per position, in radians.", "每前进一个位置转过的角度，单位是弧度。" };
     walk_begin(w, title, s->formula[formula].info->formula, note);
     for (int64_t n = 0; n < p->count; n++) {
-        double frequency = walk_scene_tell(s, formula, 0, n, s->text, sizeof s->text);
+        double frequency = walk_scene_tell_pair(s, formula, PE_QUERY, p->word, n, s->text, sizeof s->text);
+        p->mixed[n] = !strncmp(s->text, "C_", 2);
         walk_equation(w, walk_name("f_%" PRId64, n).text, s->text, frequency);
         if (p->pair[n].phase != 0)
             rotate_put_phase(w, s, &p->pair[n], n);
@@ -62,7 +74,7 @@ static void rotate_frequency_step(walk *w, walk_scene *s, const rotated_pairs *p
 static double rotate_put_angle(walk *w, walk_scene *s, rotated_pairs *p, int64_t n)
 {
     const pe_pair *two = &p->pair[n];
-    int64_t at = walk_scene_at(s, s->query)[two->axis];
+    int64_t at = walk_scene_at(s, p->word)[two->axis];
     double angle = (double)at * two->frequency + two->phase, rest = atan2(p->sine[n], p->cosine[n]);
     double turns = floor((angle - rest) / TURN + 0.5);
     tell t = tell_into(s->text, sizeof s->text);
@@ -80,16 +92,20 @@ static double rotate_put_angle(walk *w, walk_scene *s, rotated_pairs *p, int64_t
     return rest;
 }
 
-/* Shows cos and sin, with their magnitude where it is not 1. */
-static void rotate_put_cos_sin(walk *w, walk_scene *s, const rotated_pairs *p, int64_t n, double angle)
+/* Shows cos and sin, with their magnitude where it is not 1; of a mixture, the sums. */
+static void rotate_put_cos_sin(walk *w, walk_scene *s, rotated_pairs *p, int64_t n)
 {
-    double size = hypot(p->cosine[n], p->sine[n]);
+    double size = hypot(p->cosine[n], p->sine[n]), angle = p->mixed[n] ? 0 : rotate_put_angle(w, s, p, n);
     bool sized = fabs(size - 1) > 1e-9;
     for (int which = 0; which < 2; which++) {
         tell t = tell_into(s->text, sizeof s->text);
-        if (sized)
-            tell_say(&t, "%s · ", tell_number(size).text);
-        tell_say(&t, "%s(%s)", which ? "sin" : "cos", tell_number(angle).text);
+        if (p->mixed[n])
+            tell_say(&t, "%c_%" PRId64, which ? 'S' : 'C', n);
+        else {
+            if (sized)
+                tell_say(&t, "%s · ", tell_number(size).text);
+            tell_say(&t, "%s(%s)", which ? "sin" : "cos", tell_number(angle).text);
+        }
         walk_equation(w, walk_name("%c_%" PRId64, which ? 's' : 'c', n).text, s->text,
                       which ? p->sine[n] : p->cosine[n]);
     }
@@ -99,30 +115,29 @@ static void rotate_put_cos_sin(walk *w, walk_scene *s, const rotated_pairs *p, i
 static void rotate_put_pair(walk *w, walk_scene *s, const rotated_pairs *p, int64_t n)
 {
     const pe_pair *two = &p->pair[n];
-    const double *q = s->y + s->query * s->D;
-    number_text x = tell_factor(q[two->x]), y = tell_factor(q[two->y]);
+    number_text x = tell_factor(p->from[two->x]), y = tell_factor(p->from[two->y]);
     number_text c = tell_factor(p->cosine[n]), sine = tell_factor(p->sine[n]);
+    char q = pairs_letter(p);
     tell t = tell_into(s->text, sizeof s->text);
-    tell_say(&t, "q[%" PRId64 "] · c - q[%" PRId64 "] · s = %s · %s - %s · %s", two->x, two->y, x.text, c.text, y.text,
-             sine.text);
-    walk_equation(w, walk_name("q'[%" PRId64 "]", two->x_out).text, s->text, s->with.q[two->x_out]);
+    tell_say(&t, "%c[%" PRId64 "] · c - %c[%" PRId64 "] · s = %s · %s - %s · %s", q, two->x, q, two->y, x.text, c.text,
+             y.text, sine.text);
+    walk_equation(w, walk_name("%c'[%" PRId64 "]", q, two->x_out).text, s->text, p->to[two->x_out]);
     t = tell_into(s->text, sizeof s->text);
-    tell_say(&t, "q[%" PRId64 "] · s + q[%" PRId64 "] · c = %s · %s + %s · %s", two->x, two->y, x.text, sine.text,
-             y.text, c.text);
-    walk_equation(w, walk_name("q'[%" PRId64 "]", two->y_out).text, s->text, s->with.q[two->y_out]);
+    tell_say(&t, "%c[%" PRId64 "] · s + %c[%" PRId64 "] · c = %s · %s + %s · %s", q, two->x, q, two->y, x.text,
+             sine.text, y.text, c.text);
+    walk_equation(w, walk_name("%c'[%" PRId64 "]", q, two->y_out).text, s->text, p->to[two->y_out]);
 }
 
 static void rotate_put_rest(walk *w, walk_scene *s, const rotated_pairs *p)
 {
-    const double *q = s->y + s->query * s->D;
     for (int64_t d = 0; d < s->D; d++) {
         if (p->rotated[d])
             continue;
         tell t = tell_into(s->text, sizeof s->text);
-        tell_say(&t, "q[%" PRId64 "] = %s", d, tell_number(q[d]).text);
+        tell_say(&t, "%c[%" PRId64 "] = %s", pairs_letter(p), d, tell_number(p->from[d]).text);
         if (p->gain != 1)
             tell_say(&t, " · %s", tell_number(p->gain).text);
-        walk_equation(w, walk_name("q'[%" PRId64 "]", d).text, s->text, s->with.q[d]);
+        walk_equation(w, walk_name("%c'[%" PRId64 "]", pairs_letter(p), d).text, s->text, p->to[d]);
     }
 }
 
@@ -171,8 +186,6 @@ static pe_status rotate_put_distance(walk *w, walk_scene *s, pe_error *err)
 static void rotate_put_product(walk *w, walk_scene *s)
 {
     const double *k = s->with.k + s->key * s->D;
-    walk_vector(w, walk_name("k_%s", s->place[s->key]).text, NULL, s->y + s->key * s->D, s->D);
-    walk_vector(w, walk_name("k'_%s", s->place[s->key]).text, NULL, k, s->D);
     tell t = tell_into(s->text, sizeof s->text);
     tell_products(&t, s->with.q, k, s->D);
     walk_equation(w, walk_name("q'_%s·k'_%s", s->place[s->query], s->place[s->key]).text, s->text, s->with.dot[s->key]);
@@ -180,8 +193,12 @@ static void rotate_put_product(walk *w, walk_scene *s)
 
 static const words round_note = { "This spec rounds its angles: cos and sin are those of the rounded angle.",
                                   "这个 spec 计算角度时会舍入：cos 和 sin 取自舍入后的角度。" };
-static const words mixed_note = { "This spec mixes frequencies: cos and sin are sums over all of them.",
-                                  "这个 spec 混合多个频率：cos 和 sin 是各频率之和。" };
+static const words mixed_note = { "This spec mixes frequencies: C and S stand for cos and sin.",
+                                  "这个 spec 混合多个频率：C 和 S 代替 cos 和 sin。" };
+static const words same_note = { "The other keys are rotated in the same way, each at its own position.",
+                                 "其余的键同样旋转，各按自己的位置。" };
+static const words values_note = { "This spec rotates values too, each at its own position.",
+                                   "这个 spec 也旋转值，各按自己的位置。" };
 static const words norm_note = { "A rotation keeps the length of a vector.", "旋转不改变向量的长度。" };
 static const words relative_note = {
     "The score depends only on the distance: the query at i - j and the key at 0 give the same.",
@@ -202,26 +219,57 @@ static pe_status rotate_after_step(walk *w, walk_scene *s, pe_error *err)
     return relative ? rotate_put_distance(w, s, err) : PE_OK;
 }
 
+/* Shows the rotation of one word; formula: of the frequencies, for what a key's position changes in them. */
+static void rotate_step(walk *w, walk_scene *s, rotated_pairs *p, int formula, words title)
+{
+    char letter = pairs_letter(p);
+    bool mixed = false;
+    walk_begin(w, title, "x' = x c - y s, y' = x s + y c", (words){ NULL, NULL });
+    walk_vector(w, walk_name("%c_%s", letter, s->place[p->word]).text, NULL, p->from, s->D);
+    for (int64_t n = 0; n < p->count; n++) {
+        walk_scene_tell_pair(s, formula, p->side, p->word, n, s->text, sizeof s->text);
+        walk_lines_before(w, s->text);
+        rotate_put_cos_sin(w, s, p, n);
+        rotate_put_pair(w, s, p, n);
+        mixed = mixed || p->mixed[n];
+    }
+    rotate_put_rest(w, s, p);
+    if (mixed || p->rounded)
+        walk_sentence(w, say(mixed ? mixed_note : round_note, w->language));
+    walk_vector(w, walk_name("%c'_%s", letter, s->place[p->word]).text, NULL, p->to, s->D);
+}
+
+static void rotate_put_others(walk *w, walk_scene *s)
+{
+    walk_sentence(w, say(same_note, w->language));
+    for (int t = 0; t < TOKENS; t++)
+        if (t != s->key)
+            walk_vector(w, walk_name("k'_%s (%s)", s->place[t], walk_word(s, t)).text, NULL, s->with.k + t * s->D,
+                        s->D);
+    if (!memcmp(s->with.v, s->y, (size_t)(TOKENS * s->D) * sizeof *s->y))
+        return;
+    walk_sentence(w, say(values_note, w->language));
+    for (int t = 0; t < TOKENS; t++)
+        walk_vector(w, walk_name("v'_%s (%s)", s->place[t], walk_word(s, t)).text, NULL, s->with.v + t * s->D, s->D);
+}
+
 pe_status walk_rotate(walk *w, walk_scene *s, pe_error *err)
 {
     static const words title = { "the query is rotated, pair by pair", "查询逐对旋转" };
-    rotated_pairs p = { 0 };
-    if (!pe_encoding_pair_count(s->e))
-        return PE_OK;
-    TRY(pairs_ask(&p, s, err));
+    static const words again = { "the key is rotated, pair by pair", "键逐对旋转" };
+    rotated_pairs p, k;
+    int formula = -1;
     for (int i = 0; i < s->formulas; i++)
         if (s->formula[i].hook == PE_HOOK_ROTATE)
-            rotate_frequency_step(w, s, &p, i);
-    walk_begin(w, title, "x' = x c - y s, y' = x s + y c", (words){ NULL, NULL });
-    walk_vector(w, walk_name("q_%s", s->place[s->query]).text, NULL, s->y + s->query * s->D, s->D);
-    for (int64_t n = 0; n < p.count; n++) {
-        double angle = rotate_put_angle(w, s, &p, n);
-        rotate_put_cos_sin(w, s, &p, n, angle);
-        rotate_put_pair(w, s, &p, n);
-    }
-    rotate_put_rest(w, s, &p);
-    if (p.rounded)
-        walk_sentence(w, say(s->params.count ? mixed_note : round_note, w->language));
-    walk_vector(w, walk_name("q'_%s", s->place[s->query]).text, NULL, s->with.q, s->D);
+            formula = i;
+    if (formula < 0)
+        return PE_OK;
+    TRY(pairs_ask(&p, s, PE_QUERY, s->query, err));
+    TRY(pairs_ask(&k, s, PE_KEY, s->key, err));
+    rotate_frequency_step(w, s, &p, formula);
+    memcpy(k.mixed, p.mixed, sizeof k.mixed);
+    rotate_step(w, s, &p, formula, title);
+    rotate_step(w, s, &k, formula, again);
+    rotate_put_others(w, s);
     return rotate_after_step(w, s, err);
 }

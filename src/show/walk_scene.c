@@ -13,7 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const walk_word[TOKENS] = { "dog", "bites", "man" };
+const char *walk_word(const walk_scene *s, int word)
+{
+    static const words all[TOKENS] = { { "dog", "狗" }, { "bites", "咬" }, { "man", "人" } };
+    return say(all[word], s->r->language);
+}
 
 #define PARAMS_MAX (INT64_C(1) << 24)
 
@@ -151,9 +155,10 @@ static pe_status scene_embed_tokens(walk_scene *s, pe_error *err)
                     pe_positions_of(s->at, PE_I64, 1, TOKENS, s->axes), &PE_MAKE(pe_run, .params = s->params), err);
 }
 
-double walk_scene_tell(walk_scene *s, int formula, int key, int64_t element, char *text, size_t room)
+/* What every question has. */
+static pe_question scene_question(const walk_scene *s, int64_t element)
 {
-    pe_question asked = { .size = sizeof asked,
+    return (pe_question){ .size = sizeof(pe_question),
                           .params = s->params,
                           .q_at = walk_scene_at(s, s->query),
                           .k_at = s->at,
@@ -161,16 +166,34 @@ double walk_scene_tell(walk_scene *s, int formula, int key, int64_t element, cha
                           .k = s->with.k,
                           .seen = s->seen,
                           .keys = TOKENS,
-                          .key = key,
                           .head = s->head,
                           .element = element,
                           .q_gates = &s->gate[s->query],
                           .k_gates = s->gate,
                           .relative = s->relative };
+}
+
+static double scene_ask(walk_scene *s, int formula, const pe_question *asked, char *text, size_t room)
+{
     double number = NAN;
     if (!s->failed.status)
-        pe_encoding_tell(s->e, formula, &asked, &number, text, room, &s->failed);
+        pe_encoding_tell(s->e, formula, asked, &number, text, room, &s->failed);
     return number;
+}
+
+double walk_scene_tell(walk_scene *s, int formula, int key, int64_t element, char *text, size_t room)
+{
+    pe_question asked = scene_question(s, element);
+    asked.key = key;
+    return scene_ask(s, formula, &asked, text, room);
+}
+
+double walk_scene_tell_pair(walk_scene *s, int formula, pe_side side, int word, int64_t pair, char *text, size_t room)
+{
+    pe_question asked = scene_question(s, pair);
+    asked.q_at = walk_scene_at(s, word);
+    asked.side = side;
+    return scene_ask(s, formula, &asked, text, room);
 }
 
 /* ---------------------------------------------------------------- attention */

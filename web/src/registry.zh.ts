@@ -12,7 +12,7 @@ export const registryZh: Readonly<Record<string, string>> = {
   "Adds the position itself, as a number, to the embedding (or concatenates it).":
     "把位置序号本身当作一个数，加到词向量上（或拼在其后）。",
   "Adds the position divided by the sequence length to the embedding.": "位置序号除以序列长度。",
-  "Adds the binary digits of the position to the embedding.": "位置序号的二进制各位。",
+  "Adds the binary digits of the position to the embedding, the lowest bit first.": "位置序号的二进制各位，最低位在前。",
   "Adds sines and cosines of the position, at decreasing frequencies, to the embedding (or concatenates them).":
     "位置在一组递减频率上的正弦和余弦，加到词向量上（或拼在其后）。",
   "Adds a trained vector per position; positions past the end of the table have none.": "每个位置一个可训练向量；超出表长的位置没有编码。",
@@ -204,7 +204,7 @@ export const registryZh: Readonly<Record<string, string>> = {
   "Command R7B (some layers)": "Command R7B（部分层）",
   "Whisper encoder": "Whisper 编码器",
   "MAE (axes=2, layout=halves, (x, y))": "MAE（axes=2，layout=halves，坐标 (x, y)）",
-  "DETR (2-D)": "DETR（二维）",
+  "DETR (axes=2, coordinates scaled to 2 pi)": "DETR（axes=2，坐标缩放到 2π）",
   "BERT (stretched from 512 to 262144 positions)": "BERT（从 512 个位置扩展到 262144 个）",
   "RetNet (its rotation)": "RetNet（其中的旋转）",
   "BERT relative_key (its rows in reverse)": "BERT relative_key（表的行序相反）",

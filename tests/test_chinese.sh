@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# labels: core; tier: quick; cost: 8 s
+# --lang zh: verbs that speak to people speak Chinese. A sentence that has none is in English behind [en]; the verbs below have
+# none of those, so a new sentence needs its Chinese (src/io/chinese_*.c, or a pair of words where it is said).
+set -uo pipefail
+. tests/lib.sh
+POSENC=$(realpath "${POSENC:-build/posenc}")
+model=$(realpath examples/llama-3.1-8b/config.json)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+export LC_ALL=C.UTF-8
+
+# Four English words in a row, in a line without Chinese: a sentence. Commands and JSON to copy are none.
+english() { grep -vP '\p{Han}|\[en\]|^ *(\{|vllm |python |posenc )' | grep -E "(^|[ (\"])[A-Za-z]?[a-z]+ [a-z]+ [a-z]+ [a-z]+([ ,.;:)]|$)"; }
+speaks() { # speaks COMMAND...: in Chinese, all of it, in each form for people
+  local form
+  for form in text md html; do
+    "$POSENC" "$@" --as $form --lang zh >said 2>said.err
+    check "$* as $form: is Chinese" grep -qP '\p{Han}' said
+    check "$* as $form: nothing is left in English: $(cat said said.err | grep -F '[en]' | head -n 3)" test -z "$(cat said said.err | grep -F '[en]')"
+    [ $form != text ] || check "$*: no sentence is English without a mark: $(cat said said.err | english | head -n 3)" test -z "$(cat said said.err | english)"
+  done
+}
+rows=$("$POSENC" list --json | sed -n 's|^      "name": "\([^"]*\)",$|\1|p')
+speaks list
+for row in $rows; do
+  "$POSENC" list "$row" --lang zh >said
+  check "list $row: all of it is Chinese" test -z "$(grep -F '[en]' said; english <said)"
+done
+speaks dogs
+speaks explain "$model"
+speaks explain "$model" --for vllm
+speaks extend "$model" --to 512k
+speaks prove --list
+speaks walk fire --dim 4
+"$POSENC" race -e none,rope,learned --steps 2 --layers 1 --width 16 --heads 2 --test 1x,4x --out r --lang zh >said 2>said.err
+check "race: Chinese" grep -q '还没有学到东西' said
+check "race: all of it" test -z "$(cat said said.err | grep -F '[en]'; cat said said.err | english)"
+check "its report.html too" grep -q '损失随长度的变化' r/report.html
+check "and its pictures" grep -q '比特/字节随长度的变化' r/extrapolation.svg
+speaks report r
+for verb in "table binary --start 252 --model-dim 8" "table rope -n 20" "bias alibi -n 4"; do
+  "$POSENC" $verb --lang zh >said
+  check "$verb: Chinese" test -z "$(grep -F '[en]' said; english <said)"
+done
+
+# ---- what has no Chinese says so; programs read the same in both languages
+"$POSENC" list nosuch --lang zh 2>said
+check "an error without Chinese is marked" grep -qF 'posenc list: [en] unknown encoding' said
+"$POSENC" list nosuch 2>said
+check "English has no marks" test -z "$(grep -F '[en]' said)"
+for verb in list dogs "explain $model" "extend $model --to 512k" "report r"; do
+  check "$verb: JSON is the same in both languages" cmp -s <("$POSENC" $verb --json 2>/dev/null) <("$POSENC" $verb --json --lang zh 2>/dev/null)
+done
+LC_ALL=zh_CN.UTF-8 "$POSENC" dogs >said
+check "the locale's language is the default" grep -q '能区分' said
+finish
