@@ -1,4 +1,4 @@
-/* labels: core; tier: test; cost: 5 s; needs: prove wrap; sanitize: all
+/* labels: core; tier: test; cost: 35 s; needs: prove wrap; sanitize: all
  * SPDX-License-Identifier: MIT
  *
  * posenc_prove: every claim has its verdict and, given something for which the verdict must turn, turns; both languages

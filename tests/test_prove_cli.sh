@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# labels: core; tier: test; cost: 8 s; sanitize: all
+# labels: core; tier: test; cost: 100 s; sanitize: all
 # posenc prove as people use it, and docs/claims.md, which has to say what the command says.
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")

@@ -116,6 +116,7 @@ static cli_exit write_result_stdout(const cli_args *a, writing *w)
     const char *term = getenv("TERM"), *none = getenv("NO_COLOR");
     bool colour = screen.is_terminal && term && *term && strcmp(term, "dumb") && !(none && *none); /* 8 are enough */
     w->page = (result_screen){ .columns = screen.is_terminal && screen.columns < COLUMNS_MARGIN ? screen.columns : 0,
+                               .wide = screen.is_terminal ? screen.columns : 0,
                                .colour = colour,
                                .ascii = screen.glyphs == GLYPHS_ASCII };
     return write_result(stdout, w, &err) ? cli_fail_from(a, CLI_USAGE, NULL, &err) : CLI_OK;

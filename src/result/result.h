@@ -119,6 +119,7 @@ typedef enum result_form {
 /* How text is printed. */
 typedef struct result_screen {
     int columns; /* 0: COLUMNS_MARGIN */
+    int wide;    /* of tables, where that is more */
     bool colour, ascii;
 } result_screen;
 

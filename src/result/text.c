@@ -21,6 +21,7 @@ typedef enum last_block { BLOCK_NONE, BLOCK_HEADING, BLOCK_LINES, BLOCK_TABLE } 
 
 typedef struct text_writer {
     columns_out c;
+    int wide; /* where lines of tables end: on a wide terminal they are longer than sentences */
     bool colour;
     last_block before; /* what was printed last */
 } text_writer;
@@ -148,7 +149,7 @@ static int total_width(const layout *l, int first, int last)
     return sum;
 }
 
-/* The first column gives way, then the last is wrapped; what is still too wide is printed in blocks of columns. */
+/* The first column gives way and is wrapped, then the last; what is still too wide is printed in blocks of columns. */
 static void lay_out(layout *l, const node *table, int room)
 {
     char text[ROOM];
@@ -191,9 +192,42 @@ static void print_cell(const text_writer *w, const node *cell, const char *text,
     columns_pad(&w->c, pad && !right ? width - wide : 0);
 }
 
+/* How many bytes of text go into a line: up to a space, where there is one. */
+static int line_bytes(const char *text, int width)
+{
+    int fit = columns_fit(text, width), end = fit;
+    if (!text[fit])
+        return fit;
+    while (end > 0 && text[end] != ' ')
+        end--;
+    return end > 0 ? end : fit;
+}
+
+/* The first cell, in lines as wide as its column: the row is printed beside the first of them. */
+static const char *print_first(const text_writer *w, const node *cell, const char *text, int width, bool pad)
+{
+    char line[ROOM];
+    int bytes = line_bytes(text, width);
+    snprintf(line, sizeof line, "%.*s", bytes, text);
+    print_cell(w, cell, line, width, false, pad);
+    text += bytes;
+    return text + strspn(text, " ");
+}
+
+static void print_rest(const text_writer *w, const node *cell, const char *text, int width, int indent)
+{
+    while (*text) {
+        columns_pad(&w->c, indent);
+        text = print_first(w, cell, text, width, false);
+        putc('\n', w->c.to);
+    }
+}
+
 static void print_row(const text_writer *w, const layout *l, const node *row, int from, int to, int indent)
 {
-    char room[ROOM];
+    char room[ROOM], first[ROOM] = "";
+    const char *rest = "";
+    const node *head = row ? table_cell(row, l->columns.label[0]) : NULL;
     int at = indent;
     columns_pad(&w->c, indent);
     for (int i = from ? 0 : from; i <= to; i = i ? i + 1 : from ? from : 1) {
@@ -206,14 +240,20 @@ static void print_row(const text_writer *w, const layout *l, const node *row, in
             columns_wrap(&w->c, text, at);
             if (cell)
                 end_tone(w, cell->tone);
+            print_rest(w, head, rest, l->width[0], indent);
             return;
         }
-        print_cell(w, cell, text, l->width[i], l->columns.number[i], i < to);
+        if (i == 0 && !l->columns.number[0]) {
+            snprintf(first, sizeof first, "%s", text);
+            rest = print_first(w, cell, first, l->width[0], i < to);
+        } else
+            print_cell(w, cell, text, l->width[i], l->columns.number[i], i < to);
         if (i < to)
             columns_pad(&w->c, GAP);
         at += l->width[i] + GAP;
     }
     putc('\n', w->c.to);
+    print_rest(w, head, rest, l->width[0], indent);
 }
 
 static pe_status print_section(text_writer *w, const node *n, int indent, pe_error *err);
@@ -249,7 +289,7 @@ static pe_status print_table(text_writer *w, const node *table, int indent, pe_e
 {
     layout l = { .wraps = false };
     pe_status s = PE_OK;
-    int room = w->c.margin - indent;
+    int margin = w->c.margin, room = w->wide - indent;
     bool named = false;
     lay_out(&l, table, room);
     for (int i = 0; i < l.columns.cells; i++)
@@ -257,6 +297,7 @@ static pe_status print_table(text_writer *w, const node *table, int indent, pe_e
     begin_block(w, BLOCK_TABLE, true);
     for (int from = 0, to; from < l.columns.cells; from = to + 1) {
         to = last_that_fits(&l, from, room);
+        w->c.margin = w->wide;
         if (from)
             putc('\n', w->c.to);
         if (named)
@@ -264,11 +305,14 @@ static pe_status print_table(text_writer *w, const node *table, int indent, pe_e
         for (const node *row = table->first; row && !s; row = row->next) {
             if (!node_is_visible(row))
                 continue;
+            w->c.margin = w->wide;
             print_row(w, &l, row, from, to, indent);
+            w->c.margin = margin;
             if (to == l.columns.cells - 1)
                 s = print_below(w, row, indent + 2 * GAP, err);
         }
     }
+    w->c.margin = margin;
     return s;
 }
 
@@ -326,6 +370,8 @@ static pe_status print_section(text_writer *w, const node *n, int indent, pe_err
 pe_status write_text(FILE *to, const node *root, const result_screen *page, pe_error *err)
 {
     int margin = page->columns > 0 ? page->columns : COLUMNS_MARGIN;
-    text_writer w = { .c = { to, margin, page->ascii }, .colour = page->colour };
+    text_writer w = { .c = { to, margin, page->ascii },
+                      .wide = page->wide > margin ? page->wide : margin,
+                      .colour = page->colour };
     return print_values(&w, root, 0, label_width(root), err);
 }
