@@ -53,7 +53,7 @@ while IFS='|' read -r code words args; do proves "$code" "$words" $args; done <<
 0|DEPENDS alibi-linear|alibi-linear alibi --heads 12
 0|DEPENDS alibi-linear|alibi-linear alibi --heads 40
 0|order-blind algebra|order-blind
-0|over 20 seeds|two-dogs rope
+0|"seeds": 20|two-dogs rope --json
 0|It holds if|two-dogs
 0|HOLDS bounded|normalised --properties
 0|HOLDS linear|integer --properties
