@@ -56,13 +56,18 @@ const words chinese_verbs[] = {
     { "tells them apart", "能区分" },
     { "sees the order (*)", "看得出顺序 (*)" },
     { "verdict|blind", "看不出" },
-    { "(*) without a causal mask the position of its queries does not matter; that of its keys does",
-      "(*) 没有因果掩码时，它只用到键的位置，查询的位置不起作用" },
-    { "Without an encoding attention is blind to order; with each of the other {} it is not.",
-      "没有位置编码，注意力看不出顺序；其余 {} 种编码都看得出。" },
+    { "Differences are medians over {} seeds.", "表中的差是 {} 个种子的中位数。" },
+    { "(*) made for a causal mask, which hides the keys after the query, and measured with one; the mask alone tells the "
+      "dogs apart, too",
+      "(*) 为因果掩码（遮住查询之后的键）而设计，加掩码后测量；单凭掩码也能区分两只狗" },
+    { "Without an encoding and a mask attention is blind to order; with each of {} encodings it is not.",
+      "没有位置编码也没有掩码时，注意力看不出顺序；加上这 {} 种编码中的任何一种都看得出。" },
     /* table, bias, apply */
     { "({} of {} rows, {} of {} columns; -o FILE or --json gives all of them)",
       "（显示 {2} 行中的 {1} 行、{4} 列中的 {3} 列；用 -o FILE 或 --json 得到全部）" },
+    { "{} is made for a causal mask: keys after the query get up to +{} here, more than keys before it, and the mask has "
+      "to hide them",
+      "{} 为因果掩码而设计：这里查询之后的键最多得到 +{}，比之前的键还多，须由掩码遮住" },
     { "column c is element c of {}", "第 c 列是下式的第 c 个分量：{}" },
     { "head 0 of {} (queries down, keys across)", "共 {} 个头，这是第 0 个（行是查询，列是键）" },
     { "head 0 of {}", "共 {} 个头，这是第 0 个" },
