@@ -6,6 +6,7 @@
 
 #include <malloc.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,15 +21,16 @@ const harness_bound harness_reader = { 4, 1 << 20, 1, 0.05 };
 #endif
 
 static bool counting;
-static int64_t live, peak; /* bytes since the run began */
-static FILE *heard;        /* the stderr of the start */
+static _Atomic int64_t live, peak; /* bytes since the run began, of all threads */
+static FILE *heard;                /* the stderr of the start */
 
 static void count(int64_t bytes)
 {
     if (!counting)
         return;
-    live += bytes;
-    peak = live > peak ? live : peak;
+    int64_t now = atomic_fetch_add(&live, bytes) + bytes, most = peak;
+    while (now > most && !atomic_compare_exchange_weak(&peak, &most, now))
+        ;
 }
 
 #if defined HARNESS_WRAP
