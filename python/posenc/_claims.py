@@ -220,13 +220,14 @@ def _any_length(s: _Subject) -> Verdict:
 
 
 def _bounded(s: _Subject) -> Verdict:
-    """The largest element far away over the largest nearby."""
+    """The largest element far away over the largest nearby. No position is past the end of its text."""
     if not s.endless():
         return NOTHING
+    longer = _Subject(s.encoding.at_length(POSITION_MAX)) if s.encoding.length else s
     rest = s.origin[1:]
     near = [(i, *rest) for i in range(300)] + [s.anywhere(1000) for _ in range(400)]
     far = [s.anywhere(POSITION_MAX) for _ in range(300)]
-    most_near, most_far = _largest(s.codes(near)), _largest(s.codes(far))
+    most_near, most_far = _largest(s.codes(near)), _largest(longer.codes(far))
     growth = most_far / most_near if most_near > 0 else math.inf if most_far > 0 else 0.0
     return _outcome(growth < GROWTH), growth
 
@@ -293,7 +294,7 @@ def _fit_shift(s: _Subject, shift: At, constant: bool) -> Verdict:
     encoding = s.encoding
     widths = {"embed": encoding.model_dim, "rotate": encoding.head_dim, "bias": encoding.heads}
     samples = max(SAMPLES, 2 * sum(widths[hook] for hook in encoding.hooks))
-    limit = 1000 if constant or not s.endless() else REACH[LINEAR] if s.touches else 1 << 30
+    limit = 1000 if not s.endless() else 1 << 15 if constant else REACH[LINEAR] if s.touches else 1 << 30
     pairs = [_shifted(s, 150 if i % 2 else limit, shift) for i in range(2 * samples)]
     code, image = (s.codes([pair[side] for pair in pairs]) for side in (0, 1))
     used = (code != 0).any(axis=0) | (image != 0).any(axis=0)
