@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The Chinese of the registry: what posenc list says of rows, keys, tensors, ideas, hooks and claims. The page and
- * docs/encodings.zh-CN.md take it from posenc list --lang zh --json. */
+ * The Chinese of the registry: what posenc list says of rows, keys, tensors, ideas, hooks and claims. The page has
+ * its own (web/src/registry.zh.ts). */
 #include "io/chinese.h"
 
 #include <stddef.h>

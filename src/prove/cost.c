@@ -331,6 +331,15 @@ static pe_status measure_memory_cost(prove_finding *out, const prove_given *g, p
 #define FAR .length = 131072
 #define CODED PE_HOOK_EMBED | PE_HOOK_ROTATE | PE_HOOK_CONTENT | PE_HOOK_BIAS /* hooks that use positions */
 
+/* The rule of the claims about both 16-bit types. */
+static const char moved_rule[] =
+    "A way to rotate breaks if scores at one distance change more at + 131072, in each of 20 seeds, than in any seed "
+    "at + "
+    "256: the paper's claim is that it grows with the context. It holds if all three break.";
+static const char moved_rule_zh[] =
+    "一种旋转方式失效的条件：等距离分数在 + 131072 处的变化，20 个随机种子下都大于任一种子在 + 256 处的变化"
+    "（论文的说法是随上下文增大）。三种都失效则成立。";
+
 static const prove_claim claims[] = {
     { .name = "bfloat16-is-enough",
       .claim = { "bfloat16 is enough for position.", "bfloat16 的精度足够表示位置。" },
@@ -364,11 +373,7 @@ static const prove_claim claims[] = {
       .put = { "In bfloat16 its scores depend on more than the distance, the more the longer the context.",
                "用 bfloat16 时，它的分数不再只取决于距离，上下文越长越严重。" },
       .source = "Wang et al. 2024 (arXiv:2411.13476)",
-      .rule = { "A way to rotate breaks if scores at one distance change more at + 131072, in each of 20 "
-                "seeds, than in any seed at + 256: the paper's claim is that it grows with the context. It "
-                "holds if all three break.",
-                "一种旋转方式失效的条件：等距离分数在 + 131072 处的变化，20 个随机种子下都大于任一种子在 + 25"
-                "6 处的变化（论文的说法是随上下文增大）。三种都失效则成立。" },
+      .rule = { moved_rule, moved_rule_zh },
       .given = { .spec = { "rope" }, .head_dim = 128, FAR, .seed = 10 },
       .measure = measure_moved_bf16,
       .takes = PE_HOOK_ROTATE },
@@ -378,11 +383,7 @@ static const prove_claim claims[] = {
       .put = { "In float16 its scores depend on more than the distance, the more the longer the context.",
                "用 float16 时，它的分数不再只取决于距离，上下文越长越严重。" },
       .source = "Wang et al. 2024 (arXiv:2411.13476), of bfloat16",
-      .rule = { "A way to rotate breaks if scores at one distance change more at + 131072, in each of 20 "
-                "seeds, than in any seed at + 256: the paper's claim is that it grows with the context. It "
-                "holds if all three break.",
-                "一种旋转方式失效的条件：等距离分数在 + 131072 处的变化，20 个随机种子下都大于任一种子在 + 25"
-                "6 处的变化（论文的说法是随上下文增大）。三种都失效则成立。" },
+      .rule = { moved_rule, moved_rule_zh },
       .given = { .spec = { "rope" }, .head_dim = 128, FAR, .seed = 10 },
       .measure = measure_moved_f16,
       .takes = PE_HOOK_ROTATE },

@@ -103,8 +103,7 @@ const show_view show_view_path = {
     .name = "path",
     .title = { "The path of two dimensions", "两个维度的轨迹" },
     .about = { "The first two dimensions of the code, one against the other: integers go straight on, bits jump "
-               "between corners, "
-               "sinusoids go round a circle.",
+               "between corners, sinusoids go round a circle.",
                "编码的前两维，一维对另一维：整数沿直线前进，二进制在四个角之间跳动，正弦编码沿圆周前进。" },
     .hooks = PE_HOOK_EMBED,
     .asks = "length|start|axis|pairs",
@@ -229,8 +228,7 @@ const show_view show_view_shift = {
     .name = "shift",
     .title = { "Does one matrix move every code on?", "一个矩阵能否平移所有编码" },
     .about = { "What the best linear map from the code of t to that of t + k leaves over: nothing with sine and "
-               "cosine, much with "
-               "sine alone.",
+               "cosine, much with sine alone.",
                "从位置 t 的编码到 t + k 的编码，最佳线性映射剩下的误差：有正弦和余弦时为零，只有正弦时很大。" },
     .hooks = PE_HOOK_EMBED,
     .fits = shift_fits,
