@@ -148,6 +148,11 @@ expect 3 "steps is 2 in one and 3 in the other" posenc report run other -o both
 expect 0 "Trained at 32, rope holds at 64 (3.50 bits per byte, 3.50 at 32)." posenc report run run2 -o both
 posenc report run run2 -o both --json 2>stderr | grep -q '"seeds": 2' && ok || bad "report of two folders: 2 seeds"
 check "report says on stderr where the files are" grep -q both/report.html stderr
+expect 0 "bits per byte" posenc report both/results.jsonl -o again
+check "a report's file says all that its folders do" cmp both/report.html again/report.html
+expect 2 "would replace the report of all" posenc report both --only rope
+expect 2 "--only has nope" posenc report both/results.jsonl --only nope -o few
+expect 0 "3.50" posenc report both/results.jsonl --only rope -o few
 posenc report run --json >stdout 2>stderr; check "one seed has means" grep -q '"mean"' stdout
 check "and no spread" test "$(grep -c '"spread"' stdout)" = 0
 cp -r run2 ev; sed -i 's/"kind": "race"/"kind": "eval"/' ev/race.json; cp ev/rope-?/log.jsonl ev

@@ -372,6 +372,63 @@ TEST(folders_are_united_where_they_agree)
     case_free(&b);
 }
 
+/* Everything that a folder says stands in the file that a report writes of it, and unites with other folders. */
+TEST(a_reports_file_is_read_like_its_folder)
+{
+    static char before[sizeof text];
+    char path[1300];
+    case_new(&c);
+    FILE *f = open_file("rope-1/log.jsonl", "a");
+    lab_write_failure(f, &(lab_failure_line){ .step = 12, .why = "rope, seed 1, step 12: why" });
+    fclose(f);
+    assert_ok(read_results());
+    write_all();
+    int lines = read_text("all.jsonl");
+    memcpy(before, text, sizeof text);
+    snprintf(path, sizeof path, "%s/all.jsonl", c.folder);
+    const char *both[] = { path, c.folder };
+    for (int count = 1; count <= 2; count++) { /* what is there twice counts once */
+        lab_results_free(&r);
+        assert_ok(lab_read_results(&r, both, count, &err));
+        r.setup.command[strlen(c.setup.command)] = 0; /* without that of the second */
+        write_all();
+        assert_int_equal(read_text("all.jsonl"), lines);
+        assert_string_equal(text, before);
+    }
+    f = open_file("all.jsonl", "a");
+    fprintf(f, "{\"line\": \"run\", \"entry\": \"rope\", \"seed\": 7}\n");
+    fclose(f);
+    lab_results_free(&r);
+    assert_int_equal(lab_read_results(&r, both, 1, &err), PE_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "of rope with seed 7, which the setup has not"));
+    fclose(open_file("all.jsonl", "w"));
+    assert_int_equal(lab_read_results(&r, both, 1, &err), PE_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "has no line"));
+}
+
+TEST(chosen_entries_stand_as_if_there_were_no_others)
+{
+    static const int trained[] = { 1, 3, 4 };
+    case_new(&c);
+    assert_ok(read_results());
+    snprintf(r.setup.entry[4].name, sizeof r.setup.entry[4].name, "waves, added");
+    assert_ok(lab_keep_only(&r, "waves, added,rope:scaling=ntk,learned", &err));
+    assert_int_equal(r.setup.entries, 3);
+    assert_string_equal(r.setup.entry[0].name, "rope:scaling=ntk");
+    assert_string_equal(r.setup.entry[1].name, "learned");
+    assert_string_equal(r.setup.entry[2].name, "waves, added");
+    assert_int_equal(r.runs, 3 * 3); /* rope's weights are those of its scaling */
+    for (int i = 0; i < r.runs; i++)
+        assert_int_equal(r.run[i].end.params, 790000 + trained[r.run[i].entry]);
+    assert_int_equal(r.tests, 3 * 5 * 3);
+    const lab_test_line *there = lab_find_test(&r, 0, 2, 4096);
+    assert_non_null(there);
+    same_real(there->bits, case_test(&c.setup, 2, 2, 4).bits);
+    assert_int_equal(lab_keep_only(&r, "learned,rope", &err), PE_ERR_SPEC);
+    assert_non_null(strstr(err.text, "--only has rope"));
+    assert_int_equal(r.setup.entries, 3);
+}
+
 /* A member that nobody writes decides nothing: every trained spec is some entry's. */
 TEST(an_entry_with_a_foreign_member_has_its_runs)
 {

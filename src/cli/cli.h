@@ -16,7 +16,7 @@
 
 #define CLI_COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 #define CLI_OPTIONS_MAX 40
-#define CLI_OPERANDS_MAX 64
+#define CLI_OPERANDS_MAX 256
 
 typedef enum cli_exit {
     CLI_OK = 0,

@@ -12,11 +12,14 @@
 static const cli_option options[] = {
     { "out", 'o', CLI_FILE_OUT, "FOLDER", NULL, 0, 0,
       "folder for the files; default: the folder RUNS, if there is one" },
+    { "only", 0, CLI_TEXT, "NAME,...", NULL, 0, 0, "only these encodings, by name or spec; default: all" },
     CLI_OPTIONS_FORM,
 };
 static const cli_example examples[] = {
     { "posenc report run", "print the result; write report.html, its charts and results.csv again" },
     { "posenc report run run2 -o both", "combine two races that have the same settings" },
+    { "posenc report run --only rope -o few", "only some encodings; files of their own" },
+    { "posenc report few/results.jsonl -o again", "from the data that a report wrote, without the race's folder" },
     { "posenc report run --json", "means over seeds, as JSON" },
 };
 
@@ -47,12 +50,17 @@ static cli_exit report_verb(const cli_args *a, result *out)
     pe_error err;
     if (a->operands > 1 && !cli_given(a, "out"))
         return cli_fail(a, CLI_USAGE, "%d folders are given; say with -o FOLDER where their report goes", a->operands);
+    if (cli_given(a, "only") && !cli_given(a, "out"))
+        return cli_fail(a, CLI_USAGE, "--only would replace the report of all encodings; say with -o FOLDER where this "
+                                      "one goes");
     lab_results *r = calloc(1, sizeof *r);
     if (!r)
         return cli_fail(a, CLI_SYSTEM, "no memory for the results");
     cli_exit code = CLI_OK;
     if (lab_read_results(r, a->operand, a->operands, &err))
         code = cli_fail_from(a, CLI_INPUT, NULL, &err);
+    else if (cli_given(a, "only") && lab_keep_only(r, cli_text(a, "only"), &err))
+        code = cli_fail_from(a, CLI_USAGE, NULL, &err);
     else {
         r->language = cli_language(a);
         code = write_report(a, r, out);
@@ -68,8 +76,9 @@ const cli_verb cli_verb_report = {
     .operands = "RUNS...",
     .operands_min = 1,
     .operands_max = CLI_OPERANDS_MAX,
-    .notes = "RUNS are folders that posenc race or posenc eval wrote, finished or not. Several folders are combined if "
-             "their settings agree: their encodings, seeds and lengths are united.",
+    .notes = "RUNS are folders that posenc race or posenc eval wrote, finished or not, or files results.jsonl that "
+             "posenc report wrote. Several are combined if their settings agree: their encodings, seeds and lengths "
+             "are united.",
     CLI_TABLES(options, examples),
     .run = report_verb,
 };

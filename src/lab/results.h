@@ -136,10 +136,12 @@ void lab_write_all(FILE *to, const lab_results *r);
 
 pe_status lab_save_setup(const char *folder, const lab_setup *s, pe_error *err); /* race.json */
 pe_status lab_read_setup(lab_setup *out, const char *folder, pe_error *err);
-/* Of one or several folders whose settings agree in all that makes them comparable (else an error that says what
- * differs): entries, seeds and lengths are united. A last line that is cut short is left out; a line of another kind is
- * passed over; of two tests of the same (entry, seed, length) the later counts. */
-pe_status lab_read_results(lab_results *out, const char *const *folder, int folders, pe_error *err);
+/* Of one or several folders, or files results.jsonl, whose settings agree in all that makes them comparable (else an
+ * error that says what differs): entries, seeds and lengths are united. A last line that is cut short is left out; a
+ * line of another kind is passed over; of two tests of the same (entry, seed, length) the later counts. */
+pe_status lab_read_results(lab_results *out, const char *const *from, int count, pe_error *err);
+/* Keeps the entries with these names or specs, separated by commas, in the order they have. */
+pe_status lab_keep_only(lab_results *r, const char *names, pe_error *err);
 void lab_results_free(lab_results *r);
 
 void lab_set_machine(lab_setup *s); /* version, BLAS, CPU and date: of this machine, now */

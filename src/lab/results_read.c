@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results from their folders: lists that grow, the lines of a log, one folder, several as one race. */
+ * Results from their folders or files: lists that grow, the lines of a log, one folder, several as one race. */
 #include "base/try.h"
 #include "io/io.h"
 #include "lab/results.h"
@@ -128,23 +128,40 @@ static pe_status add_test(lab_results *r, const io_node *line, pe_error *err)
     return PE_OK;
 }
 
+/* Where the line of a file that holds many runs belongs. */
+static pe_status find_run(int *run, const lab_results *r, const io_node *line, pe_error *err)
+{
+    char place[IO_JSON_PLACE_MAX];
+    const char *name;
+    int64_t seed;
+    TRY(io_json_string(&name, line, "entry", IO_REQUIRED, err));
+    TRY(io_json_int(&seed, line, "seed", IO_REQUIRED, (io_int_range){ 0, INT64_MAX }, err));
+    int entry = results_entry(&r->setup, name);
+    for (*run = 0; *run < r->runs; ++*run)
+        if (entry >= 0 && lab_trained_alike(&r->setup.entry[r->run[*run].entry], &r->setup.entry[entry]) &&
+            r->run[*run].seed == (uint64_t)seed)
+            return PE_OK;
+    return io_fail(err, PE_ERR_FORMAT, "%s is of %s with seed %" PRId64 ", which the setup has not",
+                   io_json_place(place, line), name, seed);
+}
+
 static pe_status add_line(lab_results *r, int run, const io_node *line, pe_error *err)
 {
     const char *kind;
-    pe_status s = io_json_string(&kind, line, "line", IO_REQUIRED, err);
-    if (s)
-        return s;
+    TRY(io_json_string(&kind, line, "line", IO_REQUIRED, err));
     if (!strcmp(kind, "test"))
         return add_test(r, line, err);
-    if (run >= 0 && !strcmp(kind, "train"))
+    bool train = !strcmp(kind, "train"), failure = !strcmp(kind, "failure"), end = !strcmp(kind, "run");
+    if (run == RESULTS_NO_RUN || !(train || failure || end))
+        return PE_OK;
+    if (run == RESULTS_ALL_RUNS)
+        TRY(find_run(&run, r, line, err));
+    if (train)
         return add_train(&r->run[run], line, err);
-    if (run >= 0 && !strcmp(kind, "failure"))
+    if (failure)
         return fields_read(&r->run[run].failure, record_failure.field, record_failure.count, line, err);
-    if (run >= 0 && !strcmp(kind, "run")) {
-        r->run[run].ended = true;
-        return fields_read(&r->run[run].end, record_run.field, record_run.count, line, err);
-    }
-    return PE_OK;
+    r->run[run].ended = true;
+    return fields_read(&r->run[run].end, record_run.field, record_run.count, line, err);
 }
 
 pe_status results_read_lines(lab_results *r, int run, const char *path, io_span text, pe_error *err)
@@ -346,26 +363,31 @@ pe_status lab_read_setup(lab_setup *out, const char *folder, pe_error *err)
 
 /* ---------------------------------------------------------------- logs */
 
+static int find_place(const lab_results *r, int entry, uint64_t seed)
+{
+    for (int i = 0; i < r->runs; i++)
+        if (r->run[i].entry == entry && r->run[i].seed == seed)
+            return i;
+    return -1;
+}
+
 /* Where one training with one seed is kept: made where it is new, emptied where a folder before had it. -1: no memory.
  */
 static int place_run(lab_results *r, int entry, uint64_t seed)
 {
-    for (int i = 0; i < r->runs; i++) {
-        lab_run *old = &r->run[i];
-        if (old->entry != entry || old->seed != seed)
-            continue;
-        free(old->train);
-        *old = (lab_run){ .entry = entry, .seed = seed };
-        return i;
-    }
-    if (r->runs == LAB_ENTRIES_MAX * LAB_SEEDS_MAX)
+    int at = find_place(r, entry, seed);
+    if (at < 0 && r->runs == LAB_ENTRIES_MAX * LAB_SEEDS_MAX)
         return -1;
-    lab_run *more = realloc(r->run, ((size_t)r->runs + 1) * sizeof *more);
+    lab_run *more = at < 0 ? realloc(r->run, ((size_t)r->runs + 1) * sizeof *more) : r->run;
     if (!more)
         return -1;
     r->run = more;
-    r->run[r->runs] = (lab_run){ .entry = entry, .seed = seed };
-    return r->runs++;
+    if (at < 0)
+        at = r->runs++;
+    else
+        free(r->run[at].train);
+    r->run[at] = (lab_run){ .entry = entry, .seed = seed };
+    return at;
 }
 
 static int first_trained(const lab_setup *s, const lab_entry *e)
@@ -376,19 +398,26 @@ static int first_trained(const lab_setup *s, const lab_entry *e)
     return -1;
 }
 
+/* Places of all runs of a folder or a file. */
+static pe_status place_runs(lab_results *r, const lab_setup *one, const char *from, pe_error *err)
+{
+    for (int e = 0; e < one->entries && !lab_is_eval(one); e++)
+        for (int i = 0; i < one->seeds && first_trained(one, &one->entry[e]) == e; i++)
+            if (place_run(r, first_trained(&r->setup, &one->entry[e]), one->seed[i]) < 0)
+                return io_fail(err, PE_ERR_NOMEM, "%s: no memory for its runs", from);
+    return PE_OK;
+}
+
 static pe_status read_runs(lab_results *r, const lab_setup *one, int entry, const char *folder, pe_error *err)
 {
     char path[PATH_ROOM], name[120];
     const lab_entry *e = &one->entry[entry];
     pe_status s = PE_OK;
     for (int i = 0; i < one->seeds && !s; i++) {
-        int run = place_run(r, first_trained(&r->setup, e), one->seed[i]);
-        if (run < 0)
-            return io_fail(err, PE_ERR_NOMEM, "%s: no memory for its runs", folder);
         snprintf(name, sizeof name, "%s-%" PRIu64 "/log.jsonl", e->slug, one->seed[i]);
         s = path_in(path, folder, name, err);
         if (!s)
-            s = results_read_log(r, run, path, err);
+            s = results_read_log(r, find_place(r, first_trained(&r->setup, e), one->seed[i]), path, err);
     }
     return s;
 }
@@ -396,30 +425,60 @@ static pe_status read_runs(lab_results *r, const lab_setup *one, int entry, cons
 static pe_status read_folder(lab_results *r, const lab_setup *one, const char *folder, pe_error *err)
 {
     char path[PATH_ROOM];
-    pe_status s = path_in(path, folder, "log.jsonl", err);
-    if (!s)
-        s = results_read_log(r, -1, path, err);
-    for (int i = 0; i < one->entries && !s && !lab_is_eval(one); i++)
+    TRY(path_in(path, folder, "log.jsonl", err));
+    TRY(results_read_log(r, RESULTS_NO_RUN, path, err));
+    for (int i = 0; i < one->entries && !lab_is_eval(one); i++)
         if (first_trained(one, &one->entry[i]) == i)
-            s = read_runs(r, one, i, folder, err);
+            TRY(read_runs(r, one, i, folder, err));
+    return PE_OK;
+}
+
+/* ---------------------------------------------------------------- a report's results.jsonl */
+
+static bool is_file(const char *path)
+{
+    struct stat there;
+    return !stat(path, &there) && S_ISREG(there.st_mode);
+}
+
+/* Its first line is what race.json is to a folder. */
+static pe_status read_first_line(lab_setup *out, const char *path, pe_error *err)
+{
+    char name[1300];
+    io_bytes file;
+    io_node root = { 0 };
+    TRY(io_read_file(&file, path, IO_CAP_TEXT, err));
+    const char *text = (const char *)file.data, *stop = file.size ? memchr(text, '\n', file.size) : NULL;
+    snprintf(name, sizeof name, "%s:1", path);
+    pe_status s = stop ? io_json_parse(&root, name, text, (size_t)(stop - text), err)
+                       : io_fail(err, PE_ERR_FORMAT, "%s has no line; needs a folder of a race, or its results.jsonl",
+                                 path);
+    if (!s)
+        s = results_read_setup(out, &root, err);
+    io_json_free(&root);
+    io_bytes_free(&file);
     return s;
 }
 
-pe_status lab_read_results(lab_results *out, const char *const *folder, int folders, pe_error *err)
+pe_status lab_read_results(lab_results *out, const char *const *from, int count, pe_error *err)
 {
     pe_status s = PE_OK;
     memset(out, 0, sizeof *out);
-    lab_setup *one = calloc(folders > 0 ? (size_t)folders : 1, sizeof *one);
+    lab_setup *one = calloc(count > 0 ? (size_t)count : 1, sizeof *one);
     if (!one)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for the settings of %d folders", folders);
-    for (int i = 0; i < folders && !s; i++)
-        s = lab_read_setup(&one[i], folder[i], err);
+        return io_fail(err, PE_ERR_NOMEM, "no memory for the settings of %d folders", count);
+    for (int i = 0; i < count && !s; i++)
+        s = is_file(from[i]) ? read_first_line(&one[i], from[i], err) : lab_read_setup(&one[i], from[i], err);
     if (!s)
         out->setup = one[0];
-    for (int i = 1; i < folders && !s; i++)
-        s = results_unite(&out->setup, &one[i], folder, i, err);
-    for (int i = 0; i < folders && !s; i++)
-        s = read_folder(out, &one[i], folder[i], err);
+    for (int i = 1; i < count && !s; i++)
+        s = results_unite(&out->setup, &one[i], from, i, err);
+    for (int i = 0; i < count && !s; i++) {
+        s = place_runs(out, &one[i], from[i], err);
+        if (!s)
+            s = is_file(from[i]) ? results_read_log(out, RESULTS_ALL_RUNS, from[i], err)
+                                 : read_folder(out, &one[i], from[i], err);
+    }
     free(one);
     if (s)
         lab_results_free(out);

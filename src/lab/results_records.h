@@ -47,8 +47,11 @@ extern const record record_setup, record_entry, record_tensor, record_train, rec
 
 /* race.json. */
 pe_status results_read_setup(lab_setup *out, const io_node *root, pe_error *err);
-/* Adds the lines of one log to r. run: whose "train", "run" and "failure" lines they are, an index; -1: a log without
- * any. A file that is not there has no lines. */
+/* Adds the lines of one log to r. run: whose "train", "run" and "failure" lines they are, an index. */
+enum {
+    RESULTS_NO_RUN = -1,  /* a log without any */
+    RESULTS_ALL_RUNS = -2 /* results.jsonl: each says its entry and seed */
+};
 pe_status results_read_lines(lab_results *r, int run, const char *path, io_span text, pe_error *err);
 
 #endif
