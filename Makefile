@@ -59,7 +59,7 @@ install: all                # make install PREFIX=folder
 docs: all                   # the table of encodings in README.md, from the registry
 	@POSENC=build/posenc scripts/readme-table.sh
 
-page:                       # web/posenc.html: the tool in a page, for any browser; also web/build/site/
+page: all                   # web/posenc.html: the tool in a page, for any browser; web/build/site/, for any static host
 	@scripts/page.sh
 
 claims: all                 # docs/claims.md: what papers say, measured

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# page.sh: the page from its sources: web/posenc.html, one file with everything inside, and web/build/site/.
+# page.sh: the page from its sources and build/posenc: web/posenc.html, one file with everything inside, and web/build/site/.
 # page.sh --check: is web/posenc.html made from the web/ there is? Needs no compiler. page.sh --wasm FOLDER: only the module.
 # page.sh --compiler: the one that would make it; the same one makes the same bytes.
 set -euo pipefail
@@ -39,4 +39,4 @@ module web/build/wasm
 cd web
 cmp -s package-lock.json node_modules/.posenc-lock || { npm ci --silent && cp package-lock.json node_modules/.posenc-lock; }
 node_modules/.bin/tsc -p .
-node build.mjs build/wasm/posenc.wasm "$(cd .. && fingerprint)" "$(compiler)"
+node build.mjs ../build/posenc build/wasm/posenc.wasm "$(cd .. && fingerprint)" "$(compiler)"

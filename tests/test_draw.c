@@ -46,8 +46,29 @@ TEST(each_ink_can_be_read_on_its_paper)
         assert_true(contrast(ink.dark, inks[INK_PAPER].dark) >= 4.5);
         assert_true(contrast(ink.terminal, black) >= 3 && contrast(ink.terminal, white) >= 3);
     }
-    for (int heat = 1; heat < 256; heat++)
-        assert_true(luminance(ink_heat(INK_HEAT + heat)) >= luminance(ink_heat(INK_HEAT + heat - 1)));
+    for (int end = 0; end < DRAW_LEVELS; end += DRAW_LEVELS - 1) {
+        draw_rgb tint = heat_tint(end, 127).rgb;
+        assert_true(contrast(tint, inks[INK_PAPER].light) >= 3 && contrast(tint, inks[INK_PAPER].dark) >= 3);
+    }
+}
+
+/* Zero is the paper, a level further away is no weaker, and the farther end of the scale is the whole tint. */
+TEST(levels_grow_stronger_away_from_zero)
+{
+    static const int zeros[] = { 0, 60, 127, 254 };
+    for (int i = 0; i < COUNT(zeros); i++) {
+        int zero = zeros[i], most = 0;
+        assert_int_equal(heat_tint(zero, zero).alpha, 0);
+        for (int level = 0; level < DRAW_LEVELS; level++) {
+            draw_tint t = heat_tint(level, zero);
+            most = t.alpha > most ? t.alpha : most;
+            if (level != zero)
+                assert_true(t.alpha >= heat_tint(level < zero ? level + 1 : level - 1, zero).alpha);
+            if (level != zero) /* blue below, orange above */
+                assert_true(level < zero ? t.rgb.b > t.rgb.r : t.rgb.r > t.rgb.b);
+        }
+        assert_int_equal(most, 255);
+    }
 }
 
 TEST(shapes_with_odd_numbers_are_left_out)
@@ -102,19 +123,21 @@ static void put_areas(draw *d)
     draw_rect(d, 8, 16, 8, 16, (draw_style){ .stroke = INK_NONE, .fill = INK_PAPER });
 }
 
+enum { ZERO = 0 }; /* the level of the paper */
+
 static void put_cells(draw *d)
 {
-    draw_cells(d, 0, 0, 4, 2, 2, 4, (uint8_t[]){ 0, 254, 254, 128, 254, 254, 0, 0 });
+    draw_cells(d, 0, 0, 4, 2, 2, 4, ZERO, (uint8_t[]){ 0, 254, 254, 128, 254, 254, 0, 0 });
 }
 
 static void put_half_cells(draw *d)
 {
-    draw_cells(d, 0, 0, 3, 2, 2, 3, (uint8_t[]){ 254, DRAW_NOTHING, DRAW_NOTHING, DRAW_NOTHING, 254, DRAW_NOTHING });
+    draw_cells(d, 0, 0, 3, 2, 2, 3, ZERO, (uint8_t[]){ 254, DRAW_NOTHING, DRAW_NOTHING, DRAW_NOTHING, 254, DRAW_NOTHING });
 }
 
 static void put_large_cells(draw *d)
 {
-    draw_cells(d, 0, 0, 3, 10, 2, 3, (uint8_t[]){ 0, DRAW_NOTHING, 254, 0, 254, DRAW_NOTHING });
+    draw_cells(d, 0, 0, 3, 10, 2, 3, ZERO, (uint8_t[]){ 0, DRAW_NOTHING, 254, 0, 254, DRAW_NOTHING });
 }
 
 static void put_stripes(draw *d)
@@ -122,7 +145,7 @@ static void put_stripes(draw *d)
     uint8_t heat[400];
     for (int i = 0; i < 400; i++)
         heat[i] = i % 2 ? 254 : 0;
-    draw_cells(d, 0, 0, 10, 10, 1, 400, heat);
+    draw_cells(d, 0, 0, 10, 10, 1, 400, ZERO, heat);
 }
 
 TEST(a_terminal_shows_shapes_as_characters)
@@ -139,7 +162,7 @@ TEST(a_terminal_shows_shapes_as_characters)
         { put_areas, 32, 32, { .columns = 4, .rows = 2 }, " ⣿⣿ \n  ⣿ \n" },
         { put_cells, 4, 2, { .columns = 4, .rows = 1, .glyphs = GLYPHS_ASCII }, "+@+-\n" },
         /* a heat of which only one half is there leaves the other to the paper */
-        { put_half_cells, 3, 2, { .columns = 3, .rows = 1, .colour = true, .is_few = true }, "\033[38;5;230m▀▄\033[0m \n" },
+        { put_half_cells, 3, 2, { .columns = 3, .rows = 1, .colour = true, .is_few = true }, "\033[38;5;209m▀▄\033[0m \n" },
         /* without colour a blank is the lowest level, and nothing has a sign of its own; larger cells are not mixed */
         { put_large_cells, 3, 10, { .columns = 3, .rows = 5, .glyphs = GLYPHS_ASCII }, " .@\n .@\n .@\n @.\n @.\n" },
         { put_large_cells, 3, 10, { .columns = 3, .rows = 5 }, " ·█\n ·█\n ·█\n █·\n █·\n" },
@@ -155,7 +178,7 @@ TEST(a_terminal_shows_shapes_as_characters)
     put_cells(d);
     const char *text = terminal_of(d, (draw_screen){ .columns = 4, .rows = 1, .colour = true });
     assert_int_equal(count_of(text, "▀"), 4);
-    assert_non_null(strstr(text, "\033[38;2;16;18;60m\033[48;2;255;249;216m▀"));
+    assert_non_null(strstr(text, "\033[38;2;0;0;0m\033[48;2;255;154;60m▀"));
 }
 
 TEST(a_file_is_a_plain_screen)
@@ -174,17 +197,16 @@ TEST(a_file_is_a_plain_screen)
 
 /* ------------------------------------------------ cells in SVG */
 
-/* The level of a colour of the scale. */
-static int level_of(unsigned colour)
-{
-    for (int level = 0;; level++) {
-        draw_rgb c = ink_heat(INK_HEAT + level);
-        if ((unsigned)(c.r << 16 | c.g << 8 | c.b) == colour)
-            return level;
-    }
-}
-
 enum { SIDE = 24 };
+
+/* The level above ZERO whose tint is as strong. */
+static int level_of(double opacity)
+{
+    int level = 0;
+    while (fabs(heat_tint(level, ZERO).alpha / 255.0 - opacity) > 0.0011)
+        level++;
+    return level;
+}
 
 /* The cells that the runs of a path paint: each has the level, and none is painted twice. Returns the end of the path. */
 static const char *paint_runs(const char *at, bool down, int level, uint8_t heat[SIDE][SIDE], uint8_t seen[SIDE][SIDE])
@@ -203,7 +225,7 @@ static const char *paint_runs(const char *at, bool down, int level, uint8_t heat
     return at;
 }
 
-/* Every cell is painted once, in the colour of its level, by runs along rows or columns, whichever are fewer. */
+/* Every cell but zeros is painted once, in the colour of its level, by runs along rows or columns, whichever are fewer. */
 TEST(cells_are_runs_of_their_level)
 {
     for (int down = 0; down < 2; down++) {
@@ -213,18 +235,19 @@ TEST(cells_are_runs_of_their_level)
             heat[i / SIDE][i % SIDE] = (uint8_t)(line == 5 ? DRAW_NOTHING : (line * 7 + along / 3) % 9 * 31);
         }
         draw *d = picture(48, 48);
-        draw_cells(d, 0, 0, 48, 48, SIDE, SIDE, heat[0]);
+        draw_cells(d, 0, 0, 48, 48, SIDE, SIDE, ZERO, heat[0]);
         const char *svg = svg_of(d, DRAW_ALONE);
         assert_well_formed(svg);
         assert_no_request(svg);
         assert_non_null(strstr(svg, down ? "translate(1 0)scale(2 2)\" stroke-linecap=\"butt\"" : "translate(0 1)scale(2 2)\""));
-        for (const char *at = svg; (at = strstr(at, "<path stroke=\"#"));) {
-            unsigned colour;
-            assert_int_equal(sscanf(at += strlen("<path stroke=\"#"), "%6x", &colour), 1);
-            at = paint_runs(strstr(at, "d=\"") + 3, down, level_of(colour), heat, seen);
+        for (const char *at = svg; (at = strstr(at, "stroke-opacity=\""));) {
+            double opacity = strtod(at += strlen("stroke-opacity=\""), NULL);
+            at = paint_runs(strstr(at, "d=\"") + 3, down, level_of(opacity), heat, seen);
         }
-        for (int i = 0; i < SIDE * SIDE; i++)
-            assert_int_equal(seen[i / SIDE][i % SIDE], heat[i / SIDE][i % SIDE] != DRAW_NOTHING);
+        for (int i = 0; i < SIDE * SIDE; i++) { /* of zero the paper is seen */
+            uint8_t h = heat[i / SIDE][i % SIDE];
+            assert_int_equal(seen[i / SIDE][i % SIDE], h != DRAW_NOTHING && h != ZERO);
+        }
         assert_null(strstr(svg_of(d, DRAW_HOLLOW), "<path")); /* a page paints them */
     }
 }
@@ -238,7 +261,7 @@ TEST(cells_finer_than_a_pixel_are_averaged)
     draw *d = picture(64, 64);
     for (int i = 0; i < MANY * MANY; i++)
         heat[i] = (uint8_t)(i % MANY % 2 ? 254 : 0);
-    draw_cells(d, 0, 0, 64, 64, MANY, MANY, heat);
+    draw_cells(d, 0, 0, 64, 64, MANY, MANY, ZERO, heat);
     const char *svg = svg_of(d, DRAW_INSIDE);
     assert_int_equal(count_of(svg, "<path"), 1);
     assert_int_equal(count_of(svg, "h64"), 64);
@@ -254,7 +277,7 @@ TEST(a_list_in_a_list_is_moved)
     draw_point line[2] = { { 1, 2 }, { 3, 4 } };
     draw_path(d, line, 2, false, (draw_style){ .stroke = INK_TEXT, .fill = INK_NONE });
     draw_circle(d, 5, 6, 2, (draw_style){ .stroke = INK_TEXT, .fill = INK_NONE });
-    draw_cells(d, 1, 1, 2, 2, 1, 2, (uint8_t[]){ 1, 2 });
+    draw_cells(d, 1, 1, 2, 2, 1, 2, ZERO, (uint8_t[]){ 1, 2 });
     draw_text(d, 7, 8, 12, ANCHOR_START, INK_TEXT, false, "here");
     draw_text(all, 1, 1, 12, ANCHOR_START, INK_TEXT, false, "before");
     draw_place(all, d, 20, 30);
@@ -275,7 +298,7 @@ static void draw_some(draw *d)
     draw_path(d, p, 2, false, (draw_style){ .stroke = INK_TEXT });
     draw_rect(d, 0, 0, 1, 1, (draw_style){ .stroke = INK_TEXT });
     draw_circle(d, 0, 0, 1, (draw_style){ .stroke = INK_TEXT });
-    draw_cells(d, 0, 0, 2, 2, 2, 2, heat);
+    draw_cells(d, 0, 0, 2, 2, 2, 2, ZERO, heat);
     draw_text(d, 0, 0, 12, ANCHOR_END, INK_TEXT, true, "text");
 }
 

@@ -298,7 +298,7 @@ TEST(parts_carry_cells_as_bytes)
     figure *f = a_figure(FIGURE_CELLS, "rope");
     json_t *root = json_of(written(&f, 1, (figure_how){ .format = FIGURE_PARTS })), *one = first_of(root, "figures");
     json_t *matrix = first_of(one, "cells");
-    assert_int_equal(json_array_size(json_object_get(root, "palette")), DRAW_LEVELS);
+    assert_int_equal(json_array_size(json_object_get(one, "palette")), DRAW_LEVELS);
     assert_int_equal(json_array_size(json_object_get(one, "cells")), 2); /* and the scale */
     assert_int_equal(decode(bytes, text_in(matrix, "heat")), ROWS * COLUMNS);
     figure_levels(f, level);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// node build.mjs WASM FINGERPRINT: the page from its sources. web/posenc.html is one file with everything inside, for a
+// node build.mjs POSENC WASM FINGERPRINT COMPILER: the page from its sources. web/posenc.html is one file with everything inside, for a
 // disk; web/build/site/ is the same in four files, for a server. The same sources give the same bytes.
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
@@ -11,7 +12,7 @@ import * as esbuild from "esbuild";
 import katex from "katex";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const [wasmFile, fingerprint, compiler] = process.argv.slice(2);
+const [posenc, wasmFile, fingerprint, compiler] = process.argv.slice(2);
 const site = join(here, "build", "site");
 const scriptTag = '<script src="page.js" defer></script>', styleTag = '<link rel="stylesheet" href="page.css">';
 
@@ -19,7 +20,12 @@ const scriptTag = '<script src="page.js" defer></script>', styleTag = '<link rel
 function formula(source) {
   const html = katex.renderToString(source, { output: "mathml", displayMode: false, throwOnError: true, strict: "error" });
   const math = /<math[^]*<\/math>/.exec(html)[0];
-  return math.replace(/<annotation[^]*?<\/annotation>/g, "").replace(/<\/?semantics>/g, "");
+  return round(math.replace(/<annotation[^]*?<\/annotation>/g, "").replace(/<\/?semantics>/g, ""));
+}
+
+/** Parentheses around a table as its borders: without a font for mathematics, brackets stay as high as a line. */
+function round(math) {
+  return math.replace(/<mo [^>]*>\(<\/mo>\s*<mtable\b([^>]*)>([^]*?)<\/mtable>\s*<mo [^>]*>\)<\/mo>/g, '<mtable class="matrix"$1>$2</mtable>');
 }
 
 const formulas = {
@@ -42,6 +48,31 @@ function bundle(entry, loader) {
   }).then((r) => r.outputFiles[0].text.trimEnd());
 }
 
+const measured = ["include", ...["base", "kernels", "encodings", "core", "attention", "prove", "zoo"].map((f) => `src/${f}`)];
+
+/** What `posenc prove` finds, in both languages. It takes minutes, so it is kept as long as what it measures is the same. */
+function claims() {
+  const hash = createHash("sha256"), root = join(here, "..");
+  for (const folder of measured)
+    for (const name of readdirSync(join(root, folder)).sort()) hash.update(name).update(readFileSync(join(root, folder, name)));
+  const tool = hash.digest("hex").slice(0, 16);
+  return Object.fromEntries(["en", "zh"].map((lang) => {
+    const kept = join(here, "build", `claims.${lang}.${tool}.json`);
+    if (!existsSync(kept)) {
+      console.log(`posenc prove --lang ${lang}: every claim is measured, which takes a minute or two`);
+      writeFileSync(kept, ask(["prove", "--json", "--lang", lang], [0, 1]));
+    }
+    return [`claims.${lang}.json`, Buffer.from(JSON.stringify(JSON.parse(readFileSync(kept, "utf8"))))];
+  }));
+}
+
+/** What the native tool prints. */
+function ask(args, codes = [0]) {
+  const ran = spawnSync(posenc, args, { maxBuffer: 1 << 28, encoding: "utf8" });
+  if (!codes.includes(ran.status)) throw new Error(`posenc ${args.join(" ")}: ${ran.stderr}`);
+  return ran.stdout;
+}
+
 const sha = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
 function policy(script, style, connect, worker) {
@@ -61,22 +92,23 @@ function head(html, rules) {
 }
 
 const script = await bundle("src/main.ts", true), style = await bundle("style.css", false);
-const wasm = readFileSync(wasmFile), html = readFileSync(join(here, "index.html"), "utf8");
-const packed = gzipSync(wasm, { level: 9 }).toString("base64");
+const wasm = readFileSync(wasmFile), assets = { "posenc.wasm": wasm, ...claims() }, html = readFileSync(join(here, "index.html"), "utf8");
 if (/<\/(script|style)/i.test(script + style)) throw new Error("the bundle holds a tag that would end it");
 
 let single = head(html, policy(sha(script), sha(style), "'none'", "blob:"));
 single = put(single, styleTag, `<style>${style}</style>`);
 single = put(single, scriptTag, "");
-single = put(single, "</body>", `<script type="application/wasm" id="posenc-wasm">${packed}</script>\n<script>${script}</script>\n</body>`);
+const packed = Object.entries(assets).map(([name, bytes]) =>
+  `<script type="application/octet-stream" id="posenc-${name}">${gzipSync(bytes, { level: 9 }).toString("base64")}</script>\n`).join("");
+single = put(single, "</body>", `${packed}<script>${script}</script>\n</body>`);
 writeFileSync(join(here, "posenc.html"), single);
 
 mkdirSync(site, { recursive: true });
 writeFileSync(join(site, "index.html"), head(html, policy("'self'", "'self'", "'self'", "'self'")));
 writeFileSync(join(site, "page.js"), script);
 writeFileSync(join(site, "page.css"), style);
-writeFileSync(join(site, "posenc.wasm"), wasm);
+for (const [name, bytes] of Object.entries(assets)) writeFileSync(join(site, name), bytes);
 
 const kib = (n) => `${Math.round(n / 1024)} KiB`;
-console.log(`web/posenc.html: ${kib(single.length)} (wasm ${kib(wasm.length)}, packed ${kib(packed.length)}; script ` +
+console.log(`web/posenc.html: ${kib(single.length)} (wasm ${kib(wasm.length)}; all that is packed ${kib(packed.length)}; script ` +
   `${kib(script.length)}; style ${kib(style.length)})`);

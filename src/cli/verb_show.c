@@ -434,13 +434,21 @@ static void add_parts(result *out, const char *spec)
     free(text);
 }
 
-static void add_subject(result *out, const show_subject *s)
+/* Whether it is always seen through a causal mask, asked for or not. */
+static bool subject_is_causal(show_subject *s)
+{
+    show_request plain = { .shape = s->shape };
+    return !show_one_mask(&plain, (show_subject *const[]){ s }, 1, NULL) && plain.causal;
+}
+
+static void add_subject(result *out, show_subject *s)
 {
     result_open(out, RESULT_RECORD, NULL, NULL);
     result_text(out, "spec", NULL, s->spec);
     add_parts(out, s->spec);
     result_int(out, "axes", NULL, s->axes);
     result_bits(out, "hooks", NULL, s->hooks, pe_hook_name);
+    result_flag(out, "causal", NULL, subject_is_causal(s));
     result_close(out);
 }
 

@@ -216,6 +216,16 @@ void axis_ends(axis *a)
     }
 }
 
+void axis_tick_at_end(axis *a, bool replace)
+{
+    int last = a->count - 1;
+    double step = last > 0 ? a->tick[last] - a->tick[last - 1] : 0, gap = last >= 0 ? a->high - a->tick[last] : 0;
+    if (a->log || last < 1 || step < 1 || gap <= 0 || a->high != floor(a->high) || (gap < step / 2 && !replace))
+        return;
+    a->count -= gap < step / 2;
+    axis_add_tick(a, a->high, 1);
+}
+
 /* ---------------------------------------------------------------- room for labels */
 
 double axis_widest(const axis *a, const face *f)
@@ -241,4 +251,8 @@ void axis_ticks_apart(axis *a, const face *f, int most, const char *unit)
     do
         axis_ticks(a, most, false, unit);
     while (axis_labels_meet(a, f) && --most > 1);
+    axis without = *a;
+    axis_tick_at_end(a, false);
+    if (axis_labels_meet(a, f))
+        *a = without;
 }

@@ -32,6 +32,8 @@ void axis_open_up(axis *a);
 void axis_ticks(axis *a, int most, bool grow, const char *unit);
 /* The same for an axis across: as many as have room beside each other. */
 void axis_ticks_apart(axis *a, const face *f, int most, const char *unit);
+/* A tick at a whole upper end that has none; where the last one is near, in its place or not at all. */
+void axis_tick_at_end(axis *a, bool replace);
 /* Ticks at the two ends only, to the second digit of the range: used if there is no room for round numbers. */
 void axis_ends(axis *a);
 double axis_widest(const axis *a, const face *f); /* of its labels */

@@ -131,22 +131,19 @@ static void chart_describe(const chart_plan *p)
 
 /* ---------------------------------------------------------------- what stands above the frame */
 
-/* Puts text at p->text_top and moves that below it. */
-static void chart_put_text(chart_plan *p, const char *text, bool is_title, int ink, bool draw_it)
-{
-    face_text at = { &p->f, p->f.pad, p->text_top, p->c->width - 2 * p->f.pad, is_title, ink, 0 };
-    p->text_top = face_lines(draw_it ? p->d : NULL, at, text);
-}
-
 /* Puts title, y label and legend above the frame; without draw_it only p->text_top moves. */
 static void chart_put_head(chart_plan *p, bool draw_it)
 {
     const chart *c = p->c;
     p->text_top = p->f.pad;
+    draw *d = draw_it ? p->d : NULL;
+    face_text at = { &p->f, p->f.pad, p->f.pad, c->width - 2 * p->f.pad, true, INK_TEXT, 0 };
     if (p->has_title)
-        chart_put_text(p, c->title, true, INK_TEXT, draw_it);
-    if (p->has_labels)
-        chart_put_text(p, c->y_label, false, INK_FAINT, draw_it);
+        p->text_top = face_lines(d, at, c->title);
+    if (p->has_labels) {
+        at = (face_text){ &p->f, at.left, p->text_top, at.width, false, INK_FAINT, 0 };
+        p->text_top = face_label(d, at, c->y_label, c->mark);
+    }
     if (p->has_legend) {
         p->text_top += p->f.cell > 0 ? 0 : 4;
         p->text_top += chart_legend(p, p->text_top, draw_it) * p->f.line;

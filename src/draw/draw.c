@@ -163,7 +163,8 @@ void draw_circle(draw *d, double x, double y, double radius, draw_style s)
                    (draw_shape){ .kind = SHAPE_CIRCLE, .style = s, .x = x, .y = y, .width = radius, .height = radius });
 }
 
-void draw_cells(draw *d, double x, double y, double width, double height, int rows, int columns, const uint8_t *heat)
+void draw_cells(draw *d, double x, double y, double width, double height, int rows, int columns, int zero,
+                const uint8_t *heat)
 {
     draw_shape s = { .kind = SHAPE_CELLS, .x = x, .y = y, .width = width, .height = height };
     if (rows <= 0 || columns <= 0)
@@ -174,6 +175,7 @@ void draw_cells(draw *d, double x, double y, double width, double height, int ro
     }
     s.rows = rows;
     s.columns = columns;
+    s.zero = (uint8_t)zero;
     s.first = draw_add_bytes(d, heat, s.count);
     draw_add_sized(d, s);
 }
@@ -285,7 +287,7 @@ uint8_t draw_cells_mean(const draw *d, const draw_shape *s, cells_box box)
 /* Series: hues after Okabe and Ito's set for colour-blind readers, continued, and moved by a search until any two
  * differ by 13 or more (CIE76) for readers with and without colour blindness of each kind (Machado, Oliveira and
  * Fernandes 2009), and small text is readable on its paper (a contrast of 4.5, WCAG 2.2; 3 on a terminal, whose paper
- * is not known). Heat: luminance rises all along, so that it is readable without hue too. */
+ * is not known). */
 const draw_ink_row inks[INK_SLOTS] = {
     { { 0xff, 0xff, 0xff }, { 0x15, 0x18, 0x1d }, { 0x00, 0x00, 0x00 } }, /* paper */
     { { 0x1c, 0x20, 0x26 }, { 0xe9, 0xeb, 0xee }, { 0x80, 0x80, 0x80 } }, /* text */
@@ -305,34 +307,32 @@ const draw_ink_row inks[INK_SLOTS] = {
     { { 0xb0, 0x00, 0x66 }, { 0xe3, 0x42, 0x8d }, { 0xb8, 0x00, 0x72 } }, /* pink */
 };
 
-bool ink_is_heat(int ink)
-{
-    return ink >= INK_HEAT;
-}
-
 int ink_slot(int ink)
 {
     if (ink >= INK_PAPER && ink <= INK_GRID)
         return ink;
-    return ink >= INK_SERIES && ink < INK_HEAT ? INK_PAPERS + (ink - INK_SERIES) % INK_COLOURS : -1;
+    return ink >= INK_SERIES ? INK_PAPERS + (ink - INK_SERIES) % INK_COLOURS : -1;
 }
 
-static uint8_t heat_between(uint8_t a, uint8_t b, int part, int of)
+/* How far a level lies from zero, 0 to 255, where the farther end of the scale is 255. */
+static int heat_strength(int level, int zero)
 {
-    return (uint8_t)((a * (of - part) + b * part + of / 2) / of);
-}
-
-draw_rgb ink_heat(int ink)
-{
-    static const draw_rgb stop[] = { { 0x10, 0x12, 0x3c }, { 0x2b, 0x3d, 0x8c }, { 0x25, 0x72, 0x9f },
-                                     { 0x2d, 0x9f, 0x8b }, { 0x86, 0xc0, 0x62 }, { 0xf0, 0xd5, 0x55 },
-                                     { 0xff, 0xf9, 0xd8 } };
-    const int spans = (int)(sizeof stop / sizeof stop[0]) - 1;
     const int top = DRAW_LEVELS - 1;
-    int heat = ink - INK_HEAT > top ? top : ink - INK_HEAT, at = heat * spans, i = at / top;
-    i = i == spans ? spans - 1 : i;
-    int part = at - i * top;
-    return (draw_rgb){ heat_between(stop[i].r, stop[i + 1].r, part, top),
-                       heat_between(stop[i].g, stop[i + 1].g, part, top),
-                       heat_between(stop[i].b, stop[i + 1].b, part, top) };
+    int most = zero > top - zero ? zero : top - zero, far = abs((level > top ? top : level) - zero);
+    return (255 * far + most / 2) / most;
+}
+
+/* Orange and blue differ for readers with each kind of colour blindness, and both stand out from white and from black. */
+draw_tint heat_tint(int level, int zero)
+{
+    static const draw_rgb above = { 0xc8, 0x4e, 0x00 }, below = { 0x00, 0x74, 0xb0 };
+    return (draw_tint){ level < zero ? below : above, (uint8_t)heat_strength(level, zero) };
+}
+
+draw_rgb heat_terminal(int level, int zero)
+{
+    static const draw_rgb above = { 0xff, 0x9a, 0x3c }, below = { 0x4c, 0xb8, 0xff };
+    draw_rgb end = level < zero ? below : above;
+    int part = heat_strength(level, zero);
+    return (draw_rgb){ (uint8_t)(end.r * part / 255), (uint8_t)(end.g * part / 255), (uint8_t)(end.b * part / 255) };
 }

@@ -24,11 +24,10 @@ typedef enum draw_ink {
     INK_TEXT,
     INK_FAINT, /* labels, axes */
     INK_GRID,
-    INK_NONE,        /* no fill, no line */
-    INK_SERIES = 16, /* + n: the n-th colour of a set that colour-blind readers can tell apart; repeats after 12 */
-    INK_HEAT = 64    /* + 0 .. DRAW_LEVELS - 1: a scale from low to high */
+    INK_NONE,       /* no fill, no line */
+    INK_SERIES = 16 /* + n: the n-th colour of a set that colour-blind readers can tell apart; repeats after 12 */
 } draw_ink;
-#define DRAW_LEVELS 255
+#define DRAW_LEVELS 255  /* of cells, from low to high */
 #define DRAW_NOTHING 255 /* an empty cell: the background shows */
 
 typedef enum draw_dash { DASH_NONE = 0, DASH_LONG, DASH_DOT } draw_dash;
@@ -57,8 +56,10 @@ void draw_describe(draw *d, const char *title, const char *description);
 void draw_path(draw *d, const draw_point *p, int count, bool closed, draw_style s);
 void draw_rect(draw *d, double x, double y, double width, double height, draw_style s);
 void draw_circle(draw *d, double x, double y, double radius, draw_style s);
-/* rows x columns cells of one picture, heat[r * columns + c] being a level of INK_HEAT or DRAW_NOTHING. */
-void draw_cells(draw *d, double x, double y, double width, double height, int rows, int columns, const uint8_t *heat);
+/* rows x columns cells of one picture, heat[r * columns + c] being a level or DRAW_NOTHING. The level `zero` has the colour
+ * of the paper; levels above it are orange and levels below it blue, the stronger the further away. */
+void draw_cells(draw *d, double x, double y, double width, double height, int rows, int columns, int zero,
+                const uint8_t *heat);
 /* vertical: reads upwards. Text is UTF-8; writers escape it. */
 void draw_text(draw *d, double x, double y, double size, draw_anchor anchor, int ink, bool vertical, const char *text);
 /* All shapes of another list, moved by x and y. */
@@ -111,6 +112,7 @@ typedef struct chart_series {
 
 typedef struct chart {
     const char *title, *x_label, *y_label;
+    const char *mark;        /* a line below the title, such as "untrained"; NULL: none */
     const char *description; /* for readers who do not see it; NULL: made from the data */
     const chart_series *series;
     int series_count;

@@ -34,7 +34,7 @@ void figure_free(figure *f)
 {
     if (!f)
         return;
-    char *text[] = { f->title, f->x_label, f->y_label, f->group, f->caption, f->description, f->x_mark_label };
+    char *text[] = { f->title, f->x_label, f->y_label, f->group, f->caption, f->mark, f->description, f->x_mark_label };
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
         free(text[i]);
     for (int i = 0; i < f->series_count; i++) {
@@ -181,7 +181,7 @@ static void text_make_plain(figure *f, char **text)
 
 void figure_plain(figure *f)
 {
-    char **text[] = { &f->group, &f->title, &f->x_label, &f->y_label, &f->caption, &f->x_mark_label };
+    char **text[] = { &f->group, &f->title, &f->x_label, &f->y_label, &f->caption, &f->mark, &f->x_mark_label };
     for (size_t i = 0; i < sizeof text / sizeof *text; i++)
         text_make_plain(f, text[i]);
     for (int i = 0; i < f->series_count; i++)
@@ -200,6 +200,7 @@ void figure_plain(figure *f)
 static chart figure_chart(const figure *f, figure_place at)
 {
     return (chart){ .title = f->title,
+                    .mark = f->mark,
                     .x_label = f->x_label,
                     .y_label = f->y_label,
                     .description = f->description,

@@ -40,6 +40,7 @@ typedef struct figure {
     char *title, *x_label, *y_label; /* NULL: none */
     char *group;                     /* the spec that it shows; figures of several groups are side by side */
     char *caption;                   /* a sentence or two below: what to look at; NULL: none */
+    char *mark;                      /* stands beside y_label: "untrained"; NULL: none */
     char *description;               /* for readers who do not see it; NULL: made from the numbers */
     /* lines */
     figure_series *series;
@@ -95,7 +96,7 @@ typedef struct figure_how {
 /* FIGURE_PARTS, which a page lays over each other by percentages of width and height:
  *
  *     { "figures": [ {
- *         "title", "group", "caption", "description", "x_label", "y_label": text or null,
+ *         "title", "group", "caption", "mark", "description", "x_label", "y_label": text or null,
  *         "kind": "lines", "cells" or "dials",
  *         "width", "height": pixels,
  *         "svg": "<svg ...>" without style attributes and without the cells' pixels (DRAW_HOLLOW); wants draw_css,
@@ -113,8 +114,8 @@ typedef struct figure_how {
  *           "name",
  *           "ink": n of --ink-n,
  *           "x", "y": [numbers],
- *           "px", "py": [pixels], null where it is not drawn } ] } ],
- *       "palette": [255 "#rrggbb"] }
+ *           "px", "py": [pixels], null where it is not drawn } ],
+ *         "palette": of cells [255 "#rrggbbaa"] } ] }
  *
  * Numbers have nine digits. Of dials x is the cosine, y the sine, and the point is the tip of the hand. */
 /* clang-format on */

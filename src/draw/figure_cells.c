@@ -45,6 +45,14 @@ void figure_range(const figure *f, double *low, double *high)
     *high = a.high;
 }
 
+int figure_zero(const figure *f)
+{
+    double low, high;
+    figure_range(f, &low, &high);
+    double at = -low / (high - low) * (DRAW_LEVELS - 1);
+    return at < 0 ? 0 : at > DRAW_LEVELS - 1 ? DRAW_LEVELS - 1 : (int)lround(at);
+}
+
 void figure_levels(const figure *f, uint8_t *levels)
 {
     double low, high;
@@ -107,7 +115,7 @@ static double cells_put_head(const cells_plan *p, draw *d)
     const face *f = p->face;
     face_text title = { f, f->pad, f->pad, p->at.width - 2 * f->pad, true, INK_TEXT, 0 };
     face_text label = { f, f->pad, face_lines(d, title, p->f->title), title.width, false, INK_FAINT, 0 };
-    return face_lines(d, label, p->f->y_label) + (f->cell > 0 ? 0 : 6);
+    return face_label(d, label, p->f->y_label, p->f->mark) + (f->cell > 0 ? 0 : 6);
 }
 
 /* ---------------------------------------------------------------- room */
@@ -147,6 +155,7 @@ static void cells_plan_rows(cells_plan *p, double height)
     if (f->rows == 1)
         axis_open_up(&p->y);
     axis_ticks(&p->y, most < f->rows ? most : f->rows, false, NULL);
+    axis_tick_at_end(&p->y, true);
 }
 
 /* The distance from the left edge to the first column. */
@@ -171,6 +180,7 @@ static void cells_plan_columns(cells_plan *p)
     if (f->columns == 1)
         axis_open_up(&p->x);
     axis_ticks_apart(&p->x, p->face, f->columns < 10 ? f->columns : 10, NULL);
+    axis_tick_at_end(&p->x, true);
 }
 
 static void cells_plan_names(cells_plan *p, double width)
@@ -275,11 +285,33 @@ static void cells_put_scale(const cells_plan *p)
     double x = p->high.x + 2 * f->gap;
     for (int i = 0; i < SCALE_STEPS; i++)
         level[i] = (uint8_t)((SCALE_STEPS - 1 - i) * (DRAW_LEVELS - 1) / (SCALE_STEPS - 1));
-    draw_cells(p->d, x, p->low.y, p->bar, p->high.y - p->low.y, SCALE_STEPS, 1, level);
+    draw_cells(p->d, x, p->low.y, p->bar, p->high.y - p->low.y, SCALE_STEPS, 1, figure_zero(p->f), level);
     for (int i = 0; i < p->scale.count; i++) {
         double y = fmin(fmax(axis_at(&p->scale, p->scale.tick[i]), p->low.y + 1), p->high.y - 1);
         draw_text(p->d, x + p->bar + f->gap, y + 0.35 * f->size, f->size, ANCHOR_START, INK_FAINT, false,
                   p->scale.label[i]);
+    }
+}
+
+/* Thin lines at 45 degrees where there is no number: paper alone would read as zero. */
+static void cells_put_hatching(const cells_plan *p, const uint8_t *level)
+{
+    const double apart = 7, step = 1;
+    double width = p->high.x - p->low.x, height = p->high.y - p->low.y;
+    for (double sum = apart; p->face->cell <= 0 && sum < width + height; sum += apart) {
+        double from = fmax(0, sum - width), to = fmin(height, sum), begin = -1;
+        for (double y = from; y < to + step; y += step) {
+            int row = (int)(y / height * p->f->rows), column = (int)((sum - y) / width * p->f->columns);
+            bool is_empty = y < to && row < p->f->rows && column < p->f->columns && column >= 0 &&
+                            level[(size_t)row * (size_t)p->f->columns + (size_t)column] == DRAW_NOTHING;
+            if (is_empty && begin < 0)
+                begin = y;
+            if (!is_empty && begin >= 0) {
+                draw_point a = { p->low.x + sum - begin, p->low.y + begin }, b = { p->low.x + sum - y, p->low.y + y };
+                face_rule(p->d, a, b, INK_GRID, DASH_NONE);
+                begin = -1;
+            }
+        }
     }
 }
 
@@ -315,7 +347,9 @@ static void cells_put_all(cells_plan *p, uint8_t *level)
     if (p->face->cell <= 0)
         draw_rect(p->d, p->low.x - 0.5, p->low.y - 0.5, p->high.x - p->low.x + 1, p->high.y - p->low.y + 1,
                   (draw_style){ .stroke = INK_GRID, .fill = INK_NONE });
-    draw_cells(p->d, p->low.x, p->low.y, p->high.x - p->low.x, p->high.y - p->low.y, p->f->rows, p->f->columns, level);
+    cells_put_hatching(p, level);
+    draw_cells(p->d, p->low.x, p->low.y, p->high.x - p->low.x, p->high.y - p->low.y, p->f->rows, p->f->columns,
+               figure_zero(p->f), level);
     cells_put_rows(p);
     cells_put_columns(p);
     cells_put_scale(p);

@@ -155,6 +155,7 @@ static void json_put_figure(json_out *j, const figure *f)
     out_text(j, "title", f->title);
     out_text(j, "group", f->group);
     out_text(j, "caption", f->caption);
+    out_text(j, "mark", f->mark);
     out_text(j, "x", f->x_label);
     out_text(j, "y", f->y_label);
     if (f->kind == FIGURE_CELLS)
@@ -246,6 +247,21 @@ static bool parts_put_matrix(json_out *j, const figure *f)
     if (f->x_numbered)
         out_bool(j, "names_alone", true);
     return parts_put_values(j, f);
+}
+
+/* Puts a colour per level, with how much of the paper it covers; DRAW_NOTHING has none, as the page leaves such a cell
+ * out. */
+static void parts_put_palette(json_out *j, const figure *f)
+{
+    char text[12];
+    int zero = figure_zero(f);
+    out_open(j, "palette", '-');
+    for (int i = 0; i < DRAW_LEVELS; i++) {
+        draw_tint c = heat_tint(i, zero);
+        snprintf(text, sizeof text, "#%02x%02x%02x%02x", c.rgb.r, c.rgb.g, c.rgb.b, c.alpha);
+        out_text(j, NULL, text);
+    }
+    out_close(j, '-');
 }
 
 /* Puts the cells of a picture, of which the first are the matrix. */
@@ -399,31 +415,21 @@ static pe_status parts_put_figure(json_out *j, const figure *f, const figure_how
     out_text(j, "title", f->title);
     out_text(j, "group", f->group);
     out_text(j, "caption", f->caption);
+    out_text(j, "mark", f->mark);
     out_text(j, "description", d->description ? d->bytes + d->description : NULL);
     out_text(j, "kind", figure_kind_name(f->kind));
     out_text(j, "x_label", f->x_label);
     out_text(j, "y_label", f->y_label);
     out_real(j, "width", d->width);
     out_real(j, "height", d->height);
+    if (f->kind == FIGURE_CELLS)
+        parts_put_palette(j, f);
     s = parts_put_svg(j, d, err);
     if (!s && !(parts_put_cells(j, f, d) && parts_put_points(j, &p)))
         s = io_fail(err, PE_ERR_NOMEM, "no memory for the parts of a figure");
     out_close(j, '}');
     draw_free(d);
     return s;
-}
-
-/* Puts a colour per level; DRAW_NOTHING has none, as the page leaves such a cell out. */
-static void parts_put_palette(json_out *j)
-{
-    char text[8];
-    out_open(j, "palette", '-');
-    for (int i = 0; i < DRAW_LEVELS; i++) {
-        draw_rgb c = ink_heat(INK_HEAT + i);
-        snprintf(text, sizeof text, "#%02x%02x%02x", c.r, c.g, c.b);
-        out_text(j, NULL, text);
-    }
-    out_close(j, '-');
 }
 
 pe_status figures_parts(FILE *to, figure *const *f, int count, const figure_how *how, pe_error *err)
@@ -435,7 +441,6 @@ pe_status figures_parts(FILE *to, figure *const *f, int count, const figure_how 
     for (int i = 0; i < count && !s; i++)
         s = parts_put_figure(&j, f[i], how, err);
     out_close(&j, ']');
-    parts_put_palette(&j);
     out_close(&j, '}');
     return s;
 }

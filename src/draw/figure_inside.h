@@ -41,6 +41,8 @@ int figure_ink(int series);
 
 /* The ends of the colours. */
 void figure_range(const figure *f, double *low, double *high);
+/* The level that has the colour of the paper: that of 0, or of the end of the scale that is nearer to it. */
+int figure_zero(const figure *f);
 /* levels (rows * columns): 0 .. DRAW_LEVELS - 1, DRAW_NOTHING for what is no number. */
 void figure_levels(const figure *f, uint8_t *levels);
 pe_status figure_draw_cells(draw **out, const figure *f, figure_place at, pe_error *err);

@@ -18,6 +18,7 @@ typedef struct draw_shape {
     bool closed, vertical;
     double x, y, width, height; /* a circle: both are its radius; a text: both are its size */
     int rows, columns;          /* of cells */
+    uint8_t zero;               /* of cells: the level of the paper */
     size_t first, count;        /* of the points of a path, or of the bytes of a text or of cells */
 } draw_shape;
 
@@ -61,9 +62,14 @@ typedef struct draw_ink_row {
     draw_rgb terminal; /* on a paper that may be black or white */
 } draw_ink_row;
 extern const draw_ink_row inks[INK_SLOTS];
-/* The row of inks; -1: none, or one of INK_HEAT. */
-int ink_slot(int ink);
-bool ink_is_heat(int ink);
-draw_rgb ink_heat(int ink);
+int ink_slot(int ink); /* the row of inks; -1: none */
+
+/* The colour of a level of cells: a tint over the paper, whatever that is. */
+typedef struct draw_tint {
+    draw_rgb rgb;
+    uint8_t alpha; /* 0: the paper, 255: the tint */
+} draw_tint;
+draw_tint heat_tint(int level, int zero);
+draw_rgb heat_terminal(int level, int zero); /* over black: the paper of a terminal is not known */
 
 #endif

@@ -74,20 +74,6 @@ void draw_css(FILE *to)
 
 /* ---------------------------------------------------------------- shapes */
 
-static bool ink_is_seen(int ink)
-{
-    return ink_slot(ink) >= 0 || ink_is_heat(ink);
-}
-
-static void svg_put_heat(FILE *to, const char *property, int ink)
-{
-    if (!ink_is_heat(ink))
-        return;
-    fprintf(to, " %s=\"", property);
-    svg_colour(to, ink_heat(ink));
-    fputc('"', to);
-}
-
 static void svg_put_dash(FILE *to, draw_style s)
 {
     static const double on[] = { 0, 4, 0.01 }, off[] = { 0, 3, 2.2 }; /* of the line's width; round ends add one */
@@ -107,13 +93,11 @@ static void svg_put_style(FILE *to, draw_style s)
         fprintf(to, " class=\"l%d f%d\"", stroke, fill);
     else if (stroke >= 0 || fill >= 0)
         fprintf(to, " class=\"%c%d\"", stroke >= 0 ? 'l' : 'f', stroke >= 0 ? stroke : fill);
-    svg_put_heat(to, "stroke", s.stroke);
-    svg_put_heat(to, "fill", s.fill);
-    if (ink_is_seen(s.stroke) && s.width != 1)
+    if (stroke >= 0 && s.width != 1)
         svg_attribute(to, "stroke-width", s.width);
-    if (ink_is_seen(s.fill) && s.alpha < 1)
+    if (fill >= 0 && s.alpha < 1)
         svg_attribute(to, "fill-opacity", s.alpha);
-    if (ink_is_seen(s.stroke))
+    if (stroke >= 0)
         svg_put_dash(to, s);
     fputs("/>\n", to);
 }
@@ -163,7 +147,6 @@ static void svg_put_text(FILE *to, const draw *d, const draw_shape *s)
     fputs(s->anchor == ANCHOR_MIDDLE || s->anchor == ANCHOR_END ? anchors[s->anchor] : "", to);
     if (slot >= 0)
         fprintf(to, " class=\"f%d\"", slot);
-    svg_put_heat(to, "fill", s->style.fill);
     if (s->vertical) {
         fputs(" transform=\"rotate(-90 ", to);
         svg_number(to, s->x);
@@ -254,11 +237,13 @@ static bool svg_put_cells(FILE *to, const draw *d, const draw_shape *s)
     draw_fixed(text, h, 6, true);
     fprintf(to, "%s)\" stroke-linecap=\"butt\" shape-rendering=\"crispEdges\">\n", text);
     for (int level = 0; level < DRAW_LEVELS; level++) {
-        if (!used[level])
+        draw_tint tint = heat_tint(level, s->zero);
+        if (!used[level] || !tint.alpha)
             continue;
         fputs("<path stroke=\"", to);
-        svg_colour(to, ink_heat(INK_HEAT + level));
-        fputs("\" d=\"", to);
+        svg_colour(to, tint.rgb);
+        draw_fixed(text, tint.alpha / 255.0, 3, true);
+        fprintf(to, "\" stroke-opacity=\"%s\" d=\"", text);
         svg_runs(to, &g, down, level);
         fputs("\"/>\n", to);
     }

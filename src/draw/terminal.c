@@ -81,6 +81,7 @@ typedef struct canvas_cell {
     bool is_soft;    /* grid and light areas: lines replace them */
     bool is_cells;   /* heat, of its upper and its lower half */
     uint8_t heat[2]; /* DRAW_NOTHING: none */
+    uint8_t zero;    /* the level of the paper */
     bool is_large;   /* its cells are a character high, or more */
     int ink;
 } canvas_cell;
@@ -333,6 +334,7 @@ static void canvas_put_half(canvas *c, const draw *d, const draw_shape *s, int h
     at_y *= s->rows;
     at->heat[half % 2] = draw_cells_mean(d, s, (cells_box){ at_x - wide, at_x + wide, at_y - high, at_y + high });
     at->is_cells = true;
+    at->zero = s->zero;
     at->is_large = s->height / s->rows >= 2 * y * (1 - 1e-9);
 }
 
@@ -427,10 +429,10 @@ static void brush_set(brush *b, draw_rgb fore, const draw_rgb *back)
 static void brush_set_ink(brush *b, int ink)
 {
     int slot = ink_slot(ink);
-    if (slot == INK_TEXT || (slot < 0 && !ink_is_heat(ink)))
+    if (slot == INK_TEXT || slot < 0)
         brush_plain(b);
     else
-        brush_set(b, slot >= 0 ? inks[slot].terminal : ink_heat(ink), NULL);
+        brush_set(b, inks[slot].terminal, NULL);
 }
 
 static void brush_put_code(brush *b, unsigned code)
@@ -464,9 +466,9 @@ static int cell_heat(const canvas_cell *at)
 }
 
 /* One half of a character or both. */
-static void brush_put_halves(brush *b, const uint8_t heat[2])
+static void brush_put_halves(brush *b, const uint8_t heat[2], int zero)
 {
-    draw_rgb upper = ink_heat(INK_HEAT + heat[0]), lower = ink_heat(INK_HEAT + heat[1]);
+    draw_rgb upper = heat_terminal(heat[0], zero), lower = heat_terminal(heat[1], zero);
     if (heat[0] == DRAW_NOTHING)
         brush_set(b, lower, NULL);
     else
@@ -482,12 +484,11 @@ static void brush_put_heat(brush *b, const canvas_cell *at)
     bool halves = b->colour && !b->ascii;
     int heat = cell_heat(at);
     if (halves && (at->heat[0] != DRAW_NOTHING || at->heat[1] != DRAW_NOTHING)) {
-        brush_put_halves(b, at->heat);
+        brush_put_halves(b, at->heat, at->zero);
     } else if (heat == DRAW_NOTHING) {
         brush_plain(b);
         brush_put_code(b, halves ? ' ' : b->ascii ? '.' : 0xB7); /* a blank is the lowest */
     } else if (b->ascii) {
-        brush_set(b, ink_heat(INK_HEAT + heat), NULL);
         brush_put_code(b, (unsigned)shades[heat * 9 / DRAW_LEVELS]);
     } else {
         brush_put_code(b, blocks[heat * 5 / DRAW_LEVELS]);

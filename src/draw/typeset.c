@@ -181,6 +181,19 @@ double face_lines(draw *d, face_text at, const char *text)
     return at.top;
 }
 
+double face_label(draw *d, face_text at, const char *label, const char *mark)
+{
+    double end = face_lines(d, at, label), used = text_is_given(label) ? face_width(at.f, label, at.f->size) + 2 * at.f->gap : 0;
+    if (!text_is_given(mark))
+        return end;
+    at.ink = INK_SERIES + 4;
+    if (text_is_given(label) && used + face_width(at.f, mark, at.f->size) * BOLD_WIDER > at.width)
+        return face_lines(d, (face_text){ at.f, at.left, end, at.width, false, at.ink, 0 }, mark);
+    at.left += used;
+    at.width -= used;
+    return fmax(end, face_lines(d, at, mark));
+}
+
 /* ---------------------------------------------------------------- rules and labels */
 
 void face_rule(draw *d, draw_point from, draw_point to, int ink, draw_dash dash)

@@ -48,6 +48,9 @@ typedef struct face_text {
 /* Text in lines; returns their lower end. d NULL: nothing is drawn. */
 double face_lines(draw *d, face_text at, const char *text);
 
+/* A label in lines, and behind it, or below it where there is no room, a word that qualifies what is drawn. */
+double face_label(draw *d, face_text at, const char *label, const char *mark);
+
 void face_rule(draw *d, draw_point from, draw_point to, int ink, draw_dash dash);
 /* A label centred at x, but inside the picture. */
 void face_centred(draw *d, const face *f, double x, double y, const char *text);

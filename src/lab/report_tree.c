@@ -705,7 +705,8 @@ static void add_making(result *out, const report *p)
 static void add_title(result *out, const lab_setup *s)
 {
     if (lab_is_eval(s))
-        result_title(out, 0, "%s past its trained length of %" PRId64, s->model, s->train_length);
+        result_title(out, 0, "%s past its trained length of %" PRId64, strrchr(s->model, '/') ? strrchr(s->model, '/') + 1 : s->model,
+                     s->train_length);
     else
         result_title(out, 0, "The race: %d encoding%s trained at %" PRId64 ", tested at up to %" PRId64, s->entries,
                      plural(s->entries), s->train_length, s->tests ? s->test[s->tests - 1] : 0);

@@ -158,7 +158,7 @@ static void range_say(char *out, size_t room, const figure *f, language l, words
     snprintf(out, room, say(format, l), f->group ? f->group : "", r.low, r.high);
 }
 
-/* Equal colours and heights mean different values here, so the caption of every figure tells its scale. */
+/* One figure is small on the scale of another: the caption of every figure tells what it spans. */
 static void sheet_tell_scales(show_sheet *sheet, int first)
 {
     enum { OTHERS = 3 };
@@ -169,7 +169,7 @@ static void sheet_tell_scales(show_sheet *sheet, int first)
         if (!figures_are_alike(sheet->figure[first], f))
             continue;
         range_say(own, sizeof own, f, sheet->language,
-                  (words){ " Scales differ: here%.0s %.3g to %.3g", "各图刻度不同：本图%.0s为 %.3g 至 %.3g" });
+                  (words){ " On one scale: here%.0s %.3g to %.3g", "同一刻度：本图%.0s为 %.3g 至 %.3g" });
         for (int j = first; j < sheet->count && told < OTHERS; j++)
             if (j != i && figures_are_alike(f, sheet->figure[j])) {
                 size_t used = strlen(others);
@@ -182,8 +182,8 @@ static void sheet_tell_scales(show_sheet *sheet, int first)
     }
 }
 
-/* Gives figures alike one scale, unless one of them would use less than a quarter of it. Where all have a given scale,
- * they keep it. */
+/* Gives figures alike one scale, and says what each spans where one uses less than a quarter of it. Where all have a
+ * given scale, they keep it. */
 static void sheet_align_from(show_sheet *sheet, int first)
 {
     range all = { INFINITY, -INFINITY };
@@ -200,7 +200,7 @@ static void sheet_align_from(show_sheet *sheet, int first)
         return;
     if (least < (all.high - all.low) / 4)
         sheet_tell_scales(sheet, first);
-    else if (!fixed)
+    if (!fixed || least < (all.high - all.low) / 4)
         sheet_share_range(sheet, first, all);
 }
 

@@ -142,11 +142,20 @@ const show_view *show_view_named(const char *name)
     return NULL;
 }
 
+/* What is drawn by chance is no fact about the encoding, and says so. */
+static void view_mark(figure *f, const show_view *v, const show_subject *s, const show_request *r)
+{
+    if (v->random || s->params.count)
+        show_say(f, &f->mark, r, (words){ "untrained, seed %" PRIu64, "未训练，种子 %" PRIu64 }, r->seed);
+}
+
 static pe_status view_make(show_sheet *to, const show_view *v, const show_subject *s, const show_request *r,
                            pe_error *err)
 {
     int first = to->count;
     TRY(v->make(to, s, r, err));
+    for (int i = first; i < to->count; i++)
+        view_mark(to->figure[i], v, s, r);
     for (int i = first; i < to->count; i++)
         TRY(figure_status(to->figure[i], err));
     return PE_OK;

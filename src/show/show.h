@@ -64,8 +64,8 @@ typedef struct show_sheet {
     language language; /* of what was added last */
 } show_sheet;
 void show_sheet_free(show_sheet *sheet);
-/* Gives figures of one title one scale, so that they can be compared side by side. Where one of them would use less
- * than a quarter of it, each keeps its own, and the captions say so. */
+/* Gives figures of one title one scale, so that they can be compared side by side. Where one of them uses less than a
+ * quarter of it, the captions say what each spans. */
 void show_align(show_sheet *sheet);
 
 typedef struct show_view {
@@ -75,6 +75,7 @@ typedef struct show_view {
     unsigned hooks;                      /* rows with any of these have it; 0: every row */
     bool (*fits)(const show_subject *s); /* a further condition; NULL: none */
     bool first;                          /* one of the few that a terminal shows by default */
+    bool random;                         /* draws words and projections by the seed */
     const char *asks;                    /* the options that it reads: "length|start" */
     pe_status (*make)(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err);
 } show_view;

@@ -239,6 +239,7 @@ const show_view show_view_attention = {
     .about = { "One head with random projections, without the encoding and with it: without, equal words attend alike "
                "at every position.",
                "一个随机投影的头，不加与加上编码的对比：不加编码时，相同的词无论在哪里注意力都一样。" },
+    .random = true,
     .asks = "sentence|head|causal",
     .make = attention_make,
 };
@@ -347,6 +348,7 @@ const show_view show_view_permuted = {
                "the "
                "permuted words: without an encoding both are the same.",
                "一句话的置换 P、不加编码的注意力 S、P S P^T，以及置换后的词的注意力：没有位置编码时后两者相同。" },
+    .random = true,
     .asks = "sentence|head|causal",
     .make = permuted_make,
 };
@@ -450,6 +452,7 @@ const show_view show_view_pooled = {
                "output of one query, the last word, that attends to the others.",
                "分类器或解码器从一句话得到的向量，原顺序与倒过来：所有输出的平均，以及一个查询（最后一个词）对其余词的"
                "输出。" },
+    .random = true,
     .asks = "sentence|head|causal",
     .make = pooled_make,
 };

@@ -114,12 +114,15 @@ static pe_status table_draw(show_sheet *to, const block *b, const show_subject *
     figure_text(f, &f->y_label, "%s", say(position, r->language));
     if (b->hook == PE_HOOK_EMBED) {
         figure_text(f, &f->x_label, "%s", say(dimension, r->language));
-        show_caption(
-            f, &b->path, r,
-            (words){ "Each row is what one position adds to its word: %d positions, %d numbers each, none beyond "
-                     "±%.3g.",
-                     "每一行是一个位置加到词向量上的内容：%d 个位置，每个 %d 个数，绝对值不超过 %.3g。" },
-            b->rows, b->columns, most);
+        static const words added = {
+            "Each row is what one position adds to its word: %d positions, %d numbers each, none beyond ±%.3g.",
+            "每一行是一个位置加到词向量上的内容：%d 个位置，每个 %d 个数，绝对值不超过 %.3g。"
+        };
+        static const words joined = {
+            "Each row is what one position appends to its word: %d positions, %d numbers each, none beyond ±%.3g.",
+            "每一行是一个位置拼接在词向量之后的内容：%d 个位置，每个 %d 个数，绝对值不超过 %.3g。"
+        };
+        show_caption(f, &b->path, r, pe_embed_width(s->e, 0) > 0 ? joined : added, b->rows, b->columns, most);
         return PE_OK;
     }
     int pairs = b->columns / 2;

@@ -5,9 +5,10 @@
 
 import { sentence, specArgs, type App, type State } from "./app";
 import { fill, h } from "./dom";
-import { readFigures, type Figure, type Sheet } from "./figure";
+import { readFigures, type Figure } from "./figure";
 import { measured, WhileSeen } from "./frame";
 import { Picture, type Saved } from "./picture";
+import { link } from "./readout";
 import { saveFile } from "./save";
 import { showArgs, type View } from "./views";
 import { words } from "./words";
@@ -52,14 +53,14 @@ export class Card {
   }
 
   private draw(): void {
-    measured("picture", () => this.make(Math.min(this.narrow, this.room()), (sheet) => {
-      const again = this.refit(sheet);
+    measured("picture", () => this.make(Math.min(this.narrow, this.room()), (figures) => {
+      const again = this.refit(figures);
       if (again) this.make(again, (fitting) => this.lay(fitting));
-      else this.lay(sheet);
+      else this.lay(figures);
     }));
   }
 
-  private make(width: number, done: (sheet: Sheet) => void): void {
+  private make(width: number, done: (figures: Figure[]) => void): void {
     this.waiting.textContent = "";
     let made = false;
     const slow = this.app.newest(this.command(["--as", "parts", "--width", `${Math.floor(width)}`]), this, (ran) => {
@@ -79,13 +80,13 @@ export class Card {
 
   /** Pictures fit into the window: the width to draw them at instead, or 0 where they are well as they are. Heights go in
    *  steps of cells, so the width that fits is looked for once for as many cells, and not hunted after. */
-  private refit(sheet: Sheet): number {
-    const columns = sheet.figures.length > 1 && sheet.figures.every((f) => f.kind === "cells") ? 2 : 1;
-    const tallest = Math.max(...sheet.figures.map((f) => f.height)), most = Math.max(380, 0.7 * innerHeight);
+  private refit(figures: readonly Figure[]): number {
+    const columns = figures.length > 1 && figures.every((f) => f.kind === "cells") ? 2 : 1;
+    const tallest = Math.max(...figures.map((f) => f.height)), most = Math.max(380, 0.7 * innerHeight);
     const before = Math.min(this.narrow, this.room());
     this.columns = columns;
     this.grid.classList.toggle("pairs", this.specs.length === 1 && columns === 2);
-    const cells = [this.room(), most, ...sheet.figures.map((f) => `${f.kind} ${f.matrix?.rows} ${f.matrix?.columns}`)].join();
+    const cells = [this.room(), most, ...figures.map((f) => `${f.kind} ${f.matrix?.rows} ${f.matrix?.columns}`)].join();
     if (cells === this.fitted) return 0;
     this.fitted = cells;
     if (tallest > most || (this.narrow < this.room() && tallest < 0.6 * most)) this.narrow = (before * most) / tallest;
@@ -94,10 +95,12 @@ export class Card {
   }
 
   /** Figures of A on the left, of B on the right. */
-  private lay(sheet: Sheet): void {
+  private lay(figures: readonly Figure[]): void {
     const kept = new Map<string, Picture>();
     const sides = this.specs.map((_, side) =>
-      this.ofSide(sheet.figures, side).map((f, i) => this.picture(`${side}.${i}`, f, sheet, kept)));
+      this.ofSide(figures, side).map((f, i) => this.picture(`${side}.${i}`, f, kept)));
+    if (sides.length > 1) sides[0]?.forEach((p, i) => link([p, sides[1]?.[i]].flatMap((q) => (q ? [q.readout] : []))));
+    else link((sides[0] ?? []).map((p) => p.readout));
     const names = this.specs.join("\n");
     const same = names === this.named && kept.size === this.pictures.size && [...kept.keys()].every((k) => this.pictures.has(k)) &&
       this.grid.childElementCount === sides.length;
@@ -115,9 +118,9 @@ export class Card {
     return this.specs.length > 1 && this.specs[0] === this.specs[1] ? mine.slice(0, mine.length / 2) : mine;
   }
 
-  private picture(key: string, f: Figure, sheet: Sheet, kept: Map<string, Picture>): Picture {
+  private picture(key: string, f: Figure, kept: Map<string, Picture>): Picture {
     const picture = this.pictures.get(key) ?? new Picture(this.app, this.saves());
-    picture.draw(f, sheet.palette);
+    picture.draw(f);
     kept.set(key, picture);
     return picture;
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// The claims of the literature and their verdicts: listed at once, measured when asked, one command each, beside
-// the page.
+// The claims of the literature and their verdicts: as measured when the page was built, and again when asked, one command
+// each, beside the page.
 
-import { sentence, type App, type Ran } from "./app";
-import { fill, h } from "./dom";
-import { findingOf, lookOf, showFinding } from "./finding";
+import { sentence, type App, type Ran, type Words } from "./app";
+import { fill, h, type Child } from "./dom";
+import { builtFindings, findingOf, lookOf, showFinding, showSource, type Finding } from "./finding";
 import { words } from "./words";
 
 interface Claim {
@@ -21,10 +21,12 @@ interface Groups {
 
 export class ClaimsPanel {
   private readonly rows = new Map<string, HTMLElement>();
+  private readonly groups: HTMLElement[] = [];
   private readonly waiting = new Set<string>();
   private readonly all: HTMLButtonElement;
   private readonly tally = h("span", { class: "row", role: "status" });
   private readonly verdicts = new Map<string, { look: string; text: string }>(); // by claim
+  private only = ""; // the look of the verdicts that are shown; "": all
 
   constructor(root: HTMLElement, private readonly app: App) {
     const ran = app.run(["prove", "--list", "--json", "--lang", app.lang]);
@@ -32,8 +34,16 @@ export class ClaimsPanel {
     fill(root, h("h2", {}, app.t(words.claimsTitle)), h("p", {}, app.t(words.claimsAbout)), h("p", { class: "row" }, this.all, this.tally));
     if (ran.code) { root.append(h("p", { class: "error" }, sentence(ran))); return; }
     for (const g of (JSON.parse(ran.text) as Groups).groups)
-      root.append(h("section", { class: "claims" }, h("h3", {}, g.title), ...g.claims.map((c) => this.row(c))));
+      this.groups.push(h("section", { class: "claims" }, h("h3", {}, g.title), ...g.claims.map((c) => this.row(c))));
+    root.append(...this.groups);
+    void this.built();
     this.again();
+  }
+
+  /** What was found when the page was built. */
+  private async built(): Promise<void> {
+    for (const f of (await builtFindings(this.app.lang)).values())
+      if (this.rows.has(f.name) && !this.kept.has(f.name)) this.put(f.name, f, showFinding(f, this.app), words.measuredThen);
   }
 
   /** What was measured before the panel was made anew, by claim; the words are of the language it was measured in. */
@@ -54,7 +64,7 @@ export class ClaimsPanel {
     const found = h("div", { class: "found", "aria-live": "polite" },
       this.button(c.name));
     const box = h("article", { class: "claim", "data-claim": c.name },
-      h("p", { class: "sentence" }, c.claim), h("p", { class: "faint source" }, c.source), found);
+      h("p", { class: "sentence" }, c.claim), h("p", { class: "faint source" }, ...showSource(c.source)), found);
     this.rows.set(c.name, found);
     return box;
   }
@@ -68,6 +78,7 @@ export class ClaimsPanel {
     this.app.forget(this);
     for (const name of this.waiting) fill(this.found(name), this.button(name));
     this.waiting.clear();
+    void this.built();
     this.label();
   }
 
@@ -99,16 +110,32 @@ export class ClaimsPanel {
 
   private show(name: string, ran: Ran): void {
     const f = findingOf(ran);
-    if (f) this.count(name, lookOf(f), f.verdict_text ?? "—");
-    fill(this.found(name), ...showFinding(ran, this.app));
+    if (f) this.put(name, f, showFinding(f, this.app), words.measuredNow);
+    else fill(this.found(name), h("p", { class: "error", role: "alert" }, sentence(ran)));
   }
 
-  /** "HOLDS 12, REFUTED 3": of those measured. */
+  private put(name: string, f: Finding, found: Child[], when: Words): void {
+    this.count(name, lookOf(f), f.verdict_text ?? "—");
+    fill(this.found(name), ...found, h("p", { class: `row faint when${when === words.measuredNow ? " again" : ""}` }, this.app.t(when), this.button(name)));
+  }
+
+  /** Shows the claims of one verdict, or all again; null: as before. */
+  private filter(look: string | null): void {
+    this.only = look === null ? this.only : look === this.only ? "" : look;
+    for (const [name, found] of this.rows) found.closest<HTMLElement>(".claim")!.hidden = this.only !== "" && this.verdicts.get(name)?.look !== this.only;
+    for (const group of this.groups) group.hidden = ![...group.querySelectorAll<HTMLElement>(".claim")].some((c) => !c.hidden);
+    for (const b of this.tally.querySelectorAll("button")) b.setAttribute("aria-pressed", String(b.classList.contains(this.only)));
+  }
+
+  /** "HOLDS 12, REFUTED 3": each shows only its own when it is pressed. */
   private count(name: string, look: string, text: string): void {
     this.verdicts.set(name, { look, text });
     const counted = new Map<string, { text: string; n: number }>();
     for (const v of this.verdicts.values())
       counted.set(v.look, { text: v.text, n: (counted.get(v.look)?.n ?? 0) + 1 });
-    fill(this.tally, ...[...counted].sort().map(([l, c]) => h("span", { class: `tally ${l}` }, `${c.text} ${c.n}`)));
+    fill(this.tally, ...[...counted].sort().map(([l, c]) => h("button", {
+      type: "button", class: `tally ${l}`, "aria-pressed": String(l === this.only), onclick: () => this.filter(l),
+    }, `${c.text} ${c.n}`)));
+    this.filter(null);
   }
 }

@@ -31,6 +31,9 @@ export class Explore {
   private readonly properties: PropertiesPanel;
   private readonly walk: WalkPanel;
   private readonly code: CodePanel;
+  private readonly stageBox = h("div", { class: "stage nothing" });
+  private readonly unread = h("section", { class: "panel", hidden: true }); // what stands where there is no picture yet
+  private shown = false;
   private readonly subjects = new Map<string, Subject>();
   private readonly asked = new Map<object, string>(); // what a side waits for
 
@@ -46,7 +49,8 @@ export class Explore {
       h("div", { class: "controls" },
         h("section", { class: "panel side-a", "aria-label": "A" }, h("h2", { class: "letter a" }, "A", this.names.a), this.formA.root),
         this.compare, this.boxB),
-      h("div", { class: "stage" }, starts, pictures, properties, walk, code));
+      this.stageBox);
+    fill(this.stageBox, starts, this.unread, pictures, properties, walk, code);
     renderStarts(starts, app, first);
     this.stage = new Stage(pictures, app, strip);
     this.strip = new Strip(strip, app, first);
@@ -89,7 +93,7 @@ export class Explore {
       if (waited) this.app.setState({});
     });
     if (slow) this.asked.set(side, key);
-    if (slow) this.subjects.set(key, { views: [], spec, axes: 1, hooks: [], parts: [], error: this.app.t(words.measuring), waits: true });
+    if (slow) this.subjects.set(key, { views: [], spec, axes: 1, hooks: [], causal: false, parts: [], error: this.app.t(words.measuring), waits: true });
     return this.subjects.get(key) as Subject;
   }
 
@@ -103,6 +107,10 @@ export class Explore {
     this.boxB.hidden = !b;
     this.compare.textContent = this.app.t(b ? words.stopCompare : words.compare);
     const good = [a, b].filter((s): s is Subject => s !== null && s.error === "");
+    this.shown = this.shown || good.length > 0;
+    this.stageBox.classList.toggle("nothing", !this.shown);
+    this.unread.hidden = this.shown || a.waits === true;
+    fill(this.unread, h("p", { class: "error" }, a.error), h("p", {}, this.app.t(words.unread)));
     if (good.length) this.show(good, state);
   }
 
@@ -114,7 +122,8 @@ export class Explore {
     const asked = state.view === "all" || views.some((v) => v.name === state.view);
     const chosen = asked ? state.view : (shared ?? views[0])?.name ?? "";
     const inSight = views.filter((v) => chosen === "all" || v.name === chosen);
-    this.strip.update(new Set(inSight.flatMap((v) => v.asks)), new Set(hooks.flat()), Math.max(...subjects.map((s) => s.axes)), state);
+    this.strip.update(new Set(inSight.flatMap((v) => v.asks)), new Set(hooks.flat()), Math.max(...subjects.map((s) => s.axes)),
+      subjects.filter((s) => s.causal).map((s) => s.spec), state);
     this.stage.update(specs, views, chosen, state);
     this.properties.update(specs, shapeArgs(state));
     this.walk.update(specs[0] ?? "", state.walk);

@@ -43,14 +43,7 @@ export interface Figure {
   cells: Cells[]; // the matrix, and its scale
   matrix: Matrix | null;
   lines: Line[];
-}
-
-/** The colours of the levels as pixels of a canvas. A level past the last is a cell with nothing in it. */
-export type Palette = Uint32Array;
-
-export interface Sheet {
-  figures: Figure[];
-  palette: Palette;
+  palette: Uint32Array; // the colours of the levels as pixels of a canvas; past the last: a cell with nothing in it
 }
 
 interface SaidCells extends Omit<Cells, "levels"> {
@@ -76,6 +69,7 @@ interface SaidFigure {
   svg: string;
   cells: SaidCells[];
   points: Line[];
+  palette?: string[];
 }
 
 function bytes(base64: string): Uint8Array<ArrayBuffer> {
@@ -104,26 +98,25 @@ function figure(said: SaidFigure): Figure {
     kind: said.kind, svg: said.svg, width: said.width, height: said.height, lines: said.points,
     group: said.group ?? "", title: said.title ?? "", caption: said.caption ?? "", description: said.description ?? "",
     xLabel: said.x_label ?? "", yLabel: said.y_label ?? "",
-    cells, matrix: first?.values && painted ? matrix(first, painted) : null,
+    cells, matrix: first?.values && painted ? matrix(first, painted) : null, palette: paletteOf(said.palette ?? []),
   };
 }
 
-/** "#rrggbb" as the four bytes r, g, b, 255 of a little-endian word. */
+/** "#rrggbbaa" as the four bytes r, g, b, a of a little-endian word. */
 function pixel(colour: string): number {
-  const rgb = parseInt(colour.slice(1), 16);
-  return (0xff000000 | ((rgb & 0xff) << 16) | (rgb & 0xff00) | (rgb >> 16)) >>> 0;
+  const [r = 0, g = 0, b = 0, a = 0] = (colour.match(/[0-9a-f]{2}/g) ?? []).map((byte) => parseInt(byte, 16));
+  return ((a << 24) | (b << 16) | (g << 8) | r) >>> 0;
 }
 
-const palettes = new Map<string, Palette>();
+const palettes = new Map<string, Uint32Array>();
 
-function paletteOf(colours: readonly string[]): Palette {
+function paletteOf(colours: readonly string[]): Uint32Array {
   const key = colours.join("");
   let palette = palettes.get(key);
   if (!palette) palettes.set(key, (palette = new Uint32Array(256).map((_, i) => (colours[i] ? pixel(colours[i]) : 0))));
   return palette;
 }
 
-export function readFigures(json: string): Sheet {
-  const said = JSON.parse(json) as { figures: SaidFigure[]; palette: string[] };
-  return { figures: said.figures.map(figure), palette: paletteOf(said.palette) };
+export function readFigures(json: string): Figure[] {
+  return (JSON.parse(json) as { figures: SaidFigure[] }).figures.map(figure);
 }

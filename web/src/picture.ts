@@ -5,7 +5,7 @@
 
 import type { App } from "./app";
 import { fill, h, percent, svgElement } from "./dom";
-import type { Cells, Figure, Palette } from "./figure";
+import type { Cells, Figure } from "./figure";
 import { numbersTable } from "./numbers";
 import { Readout } from "./readout";
 import { words } from "./words";
@@ -19,7 +19,7 @@ export class Picture {
   readonly root: HTMLElement;
   private readonly drawing = h("div", { class: "drawing-box" });
   private canvases: HTMLCanvasElement[] = [];
-  private readonly readout: Readout;
+  readonly readout: Readout;
   private readonly caption = h("figcaption", {});
   private readonly table = h("div", { class: "wide" });
   private readonly numbers: HTMLDetailsElement;
@@ -35,23 +35,23 @@ export class Picture {
           ...saved.map((s) => h("button", { type: "button", class: "quiet small", onclick: () => s.save() }, s.name)))));
   }
 
-  draw(figure: Figure, palette: Palette): void {
+  draw(figure: Figure): void {
     this.figure = figure;
     const svg = svgElement(figure.svg);
     this.canvases = figure.cells.map((_, i) => this.canvases[i] ?? h("canvas", { "aria-hidden": "true" }));
-    fill(this.drawing, svg, ...this.canvases, this.readout.mark);
-    figure.cells.forEach((cells, i) => this.paint(figure, cells, this.canvases[i] as HTMLCanvasElement, palette));
+    fill(this.drawing, svg, ...this.canvases, this.readout.mark, this.readout.tip);
+    figure.cells.forEach((cells, i) => this.paint(figure, cells, this.canvases[i] as HTMLCanvasElement));
     this.readout.of(figure);
     this.caption.textContent = figure.caption;
     if (this.numbers.open) this.tabulate();
   }
 
-  private paint(figure: Figure, cells: Cells, canvas: HTMLCanvasElement, palette: Palette): void {
+  private paint(figure: Figure, cells: Cells, canvas: HTMLCanvasElement): void {
     canvas.width = cells.columns;
     canvas.height = cells.rows;
     const image = new ImageData(cells.columns, cells.rows);
     const pixels = new Uint32Array(image.data.buffer);
-    for (let i = 0; i < pixels.length; i++) pixels[i] = palette[cells.levels[i] ?? 255] ?? 0;
+    for (let i = 0; i < pixels.length; i++) pixels[i] = figure.palette[cells.levels[i] ?? 255] ?? 0;
     canvas.getContext("2d")?.putImageData(image, 0, 0);
     const fine = cells.columns > cells.width || cells.rows > cells.height; // more cells than pixels: the browser averages
     Object.assign(canvas.style, {

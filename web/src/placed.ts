@@ -7,6 +7,7 @@ import { fill, h } from "./dom";
 import { readFigures } from "./figure";
 import { measured } from "./frame";
 import { Picture } from "./picture";
+import { link } from "./readout";
 import { saveFile } from "./save";
 
 export class Placed {
@@ -24,15 +25,16 @@ export class Placed {
         fill(el, h("p", { class: "error" }, sentence(ran)));
         return;
       }
-      const sheet = readFigures(ran.text);
+      const figures = readFigures(ran.text);
       let pictures = this.pictures.get(el);
-      if (pictures?.length !== sheet.figures.length || pictures.some((p) => p.root.parentElement !== el)) {
+      if (pictures?.length !== figures.length || pictures.some((p) => p.root.parentElement !== el)) {
         const save = { name: "SVG", save: () => saveFile(`posenc-${wanted.view}.svg`, this.app.run([...command, "--as", "svg"]).out, "image/svg+xml") };
-        pictures = sheet.figures.map(() => new Picture(this.app, [save], wanted.alone ?? false));
+        pictures = figures.map(() => new Picture(this.app, [save], wanted.alone ?? false));
         this.pictures.set(el, pictures);
         fill(el, ...pictures.map((p) => p.root));
       }
-      sheet.figures.forEach((f, i) => pictures[i]?.draw(f, sheet.palette));
+      figures.forEach((f, i) => pictures[i]?.draw(f));
+      link(pictures.map((p) => p.readout));
     });
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The value under the pointer, or under the cursor that the arrow keys move, in words below the picture.
+// The value under the pointer, or under the cursor that the arrow keys move, in words beside it and below the picture.
+// Pictures side by side are linked: what is pointed at in one is shown in all.
 
 import type { App } from "./app";
 import { h, percent } from "./dom";
@@ -30,7 +31,14 @@ function nearestHand(dials: readonly Line[], x: number, y: number): [number, num
   return best;
 }
 
+/** From now on what is pointed at in one is shown in all. */
+export function link(readouts: Readout[]): void {
+  for (const r of readouts) r.linked = readouts.filter((other) => other !== r);
+}
+
 export class Readout {
+  linked: Readout[] = [];
+  readonly tip = h("div", { class: "tip", hidden: true, "aria-hidden": "true" });
   readonly line = h("p", { class: "readout", "aria-live": "polite" });
   readonly mark = h("div", { class: "mark", hidden: true });
   private figure: Figure | null = null;
@@ -57,9 +65,20 @@ export class Readout {
   }
 
   private clear(): void {
+    for (const one of [this, ...this.linked]) one.hide();
+  }
+
+  private hide(): void {
     this.row = this.column = -1;
-    this.mark.hidden = true;
+    this.mark.hidden = this.tip.hidden = true;
     this.line.textContent = "";
+  }
+
+  /** Shows what another points at. */
+  private follow(row: number, column: number): void {
+    this.row = row;
+    this.column = column;
+    this.show();
   }
 
   private point(event: PointerEvent): void {
@@ -79,7 +98,11 @@ export class Readout {
       if (!longest) return;
       this.column = nearest(longest, x);
     }
-    this.show();
+    this.tell();
+  }
+
+  private tell(): void {
+    for (const one of [this, ...this.linked]) one.follow(this.row, this.column);
   }
 
   private longest(): Line | undefined {
@@ -98,7 +121,7 @@ export class Readout {
     this.column = between(0, this.column + (this.column < 0 ? 1 : 0) + (step[1] ?? 0) * far, columns - 1);
     const rows = f.matrix?.rows ?? (f.kind === "dials" ? f.lines.length : 0);
     if (rows) this.row = between(0, this.row + (this.row < 0 ? 1 : 0) + (step[0] ?? 0) * far, rows - 1);
-    this.show();
+    this.tell();
   }
 
   private show(): void {
@@ -109,10 +132,16 @@ export class Readout {
     else this.showPoint(f);
   }
 
-  private place(left: number, top: number, width: number, height: number): void {
+  /** The words, below the picture and beside the place they are of: under it in the upper half, over it in the lower. */
+  private say(text: string, left: number, top: number, width: number, height: number): void {
     const f = this.figure;
     if (!f) return;
-    this.mark.hidden = false;
+    this.line.textContent = this.tip.textContent = text;
+    const x = left + width / 2, low = top < f.height / 2;
+    this.tip.hidden = this.mark.hidden = false;
+    this.tip.classList.toggle("left", x > f.width / 2);
+    this.tip.classList.toggle("above", !low);
+    Object.assign(this.tip.style, { left: percent(x, f.width), top: percent(low ? top + height : top, f.height) });
     this.mark.classList.toggle("line", width === 0);
     Object.assign(this.mark.style, {
       left: percent(left, f.width), top: percent(top, f.height), width: percent(width, f.width), height: percent(height, f.height),
@@ -121,31 +150,28 @@ export class Readout {
 
   private showCell(f: Figure): void {
     const c = f.matrix;
-    if (!c || this.row >= c.rows || this.column >= c.columns || this.row < 0) return this.clear();
+    if (!c || this.row >= c.rows || this.column >= c.columns || this.row < 0) return this.hide();
     const value = shown(c.values[this.row * c.columns + this.column]) || this.app.t(words.masked);
     const column = c.namesAlone ? c.columnName(this.column) : `${f.xLabel} ${c.columnName(this.column)}`;
-    this.line.textContent = `${f.yLabel} ${c.rowName(this.row)}, ${column}: ${value}`;
     const width = c.width / c.columns, height = c.height / c.rows;
-    this.place(c.x + this.column * width, c.y + this.row * height, width, height);
+    this.say(`${f.yLabel} ${c.rowName(this.row)}, ${column}: ${value}`, c.x + this.column * width, c.y + this.row * height, width, height);
   }
 
   private showHand(f: Figure): void {
     const dial = f.lines[this.row], i = this.column;
     const px = dial?.px[i], py = dial?.py[i];
-    if (!dial || typeof px !== "number" || typeof py !== "number") return this.clear();
-    this.line.textContent = `${dial.name}, ${i + 1}/${dial.px.length}: cos ${shown(dial.x[i])}, sin ${shown(dial.y[i])}`;
-    this.place(px - 4, py - 4, 8, 8);
+    if (!dial || typeof px !== "number" || typeof py !== "number") return this.hide();
+    this.say(`${dial.name}, ${i + 1}/${dial.px.length}: cos ${shown(dial.x[i])}, sin ${shown(dial.y[i])}`, px - 4, py - 4, 8, 8);
   }
 
   private showPoint(f: Figure): void {
     const longest = this.longest();
     const x = longest?.x[this.column], px = longest?.px[this.column];
-    if (x === undefined || x === null || px === undefined || px === null) return this.clear();
+    if (x === undefined || x === null || px === undefined || px === null) return this.hide();
     const said = f.lines.map((l) => ({ l, i: l.x.indexOf(x) })).filter(({ l, i }) => shown(l.y[i]) !== "")
       .map(({ l, i }) => `${l.name} ${shown(l.y[i])}`);
-    this.line.textContent = `${f.xLabel} ${shown(x)}: ${said.join(", ")}`;
     const high = f.lines.flatMap((l) => l.py.filter((y): y is number => y !== null));
     const top = Math.min(...high);
-    this.place(px, top, 0, Math.max(...high) - top);
+    this.say(`${f.xLabel} ${shown(x)}: ${said.join(", ")}`, px, top, 0, Math.max(...high) - top);
   }
 }

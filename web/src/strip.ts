@@ -41,6 +41,7 @@ export class Strip {
   private readonly pairs: HTMLInputElement;
   private readonly checks = new Map<"causal" | "log", HTMLInputElement>();
   private readonly boxes = new Map<string, HTMLElement>();
+  private readonly why = h("span", { class: "faint" });
   private readonly play: HTMLButtonElement;
   private playing = 0;
   private before = 0;
@@ -68,7 +69,7 @@ export class Strip {
     const id = newId("look");
     const box = h("input", { type: "checkbox", id, onchange: () => this.app.setState({ [name]: box.checked }) });
     this.checks.set(name, box);
-    this.boxes.set(name, h("div", { class: "look check" }, box, " ", h("label", { for: id }, this.app.t(words[name]))));
+    this.boxes.set(name, h("div", { class: "look check" }, box, " ", h("label", { for: id }, this.app.t(words[name]), name === "causal" && this.why)));
   }
 
   private slider(wish: Wish): void {
@@ -89,7 +90,7 @@ export class Strip {
     this.root.append(box);
   }
 
-  update(asked: ReadonlySet<string>, hooks: ReadonlySet<string>, axes: number, state: Readonly<State>): void {
+  update(asked: ReadonlySet<string>, hooks: ReadonlySet<string>, axes: number, causal: readonly string[], state: Readonly<State>): void {
     for (const [name, { slider, box, wish, reset }] of this.sliders) {
       const wanted = wish.ask ? asked.has(wish.ask) : (wish.hooks ?? []).some((k) => hooks.has(k));
       box.hidden = !wanted || (name === "axis" && axes < 2);
@@ -100,7 +101,12 @@ export class Strip {
     if (!asked.has("start")) this.stop();
     if (document.activeElement !== this.text) this.text.value = state.text;
     if (document.activeElement !== this.pairs) this.pairs.value = state.pairs;
-    for (const [name, box] of this.checks) box.checked = state[name];
+    for (const [name, box] of this.checks) {
+      const forced = name === "causal" && causal.length > 0;
+      box.checked = state[name] || forced;
+      box.disabled = forced;
+    }
+    this.why.textContent = causal.length ? this.app.t(words.causalAlways).replace("SPEC", causal[0] ?? "") : "";
   }
 
   private toggle(): void {

@@ -3,6 +3,7 @@
 // The tool itself, compiled to WebAssembly: run(["table", "rope", "-n", "4"]) is what `posenc table rope -n 4` is in a
 // terminal, on the WASI of wasi.ts.
 
+import { asset } from "./asset";
 import { noted } from "./frame";
 import { Exit, nosys, System, type Files } from "./wasi";
 
@@ -89,23 +90,10 @@ class Module implements Tool {
   }
 }
 
-/** The module of this page: inside it (gzip in base64), or the file beside it. */
-async function moduleBytes(): Promise<ArrayBuffer> {
-  const inside = document.getElementById("posenc-wasm");
-  if (!inside) {
-    const answer = await fetch("posenc.wasm");
-    if (!answer.ok) throw new Error(`posenc.wasm, the file beside the page, could not be read: ${answer.status} ${answer.statusText}`);
-    return answer.arrayBuffer();
-  }
-  const packed = Uint8Array.from(atob((inside.textContent ?? "").trim()), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).arrayBuffer();
-}
-
 export function toolOf(module: WebAssembly.Module): Tool {
   return new Module(module);
 }
 
 export async function loadModule(): Promise<WebAssembly.Module> {
-  return WebAssembly.compile(await moduleBytes());
+  return WebAssembly.compile(await asset("posenc.wasm"));
 }

@@ -2,7 +2,7 @@
 //
 // A claim, checked on the spot: `posenc prove CLAIM`.
 
-import type { App } from "./app";
+import { sentence, type App } from "./app";
 import { fill, h } from "./dom";
 import { findingOf, showFinding } from "./finding";
 import { words } from "./words";
@@ -35,7 +35,7 @@ export function claimOutput(el: HTMLElement, claim: string, app: App): void {
     app.forget(found);
     app.later(["prove", claim, "--json", "--lang", app.lang], found, (ran) => {
       const f = findingOf(ran);
-      fill(found, ...showFinding(ran, app), f && h("p", { class: "faint" }, f.source, " · ", h("code", {}, f.command)));
+      fill(found, ...(f ? showFinding(f, app) : [sentence(ran)]), f && h("p", { class: "faint" }, f.source, " · ", h("code", {}, f.command)));
     });
   });
   fill(el, h("blockquote", {}, sentenceOf(claim, app)), button, found);

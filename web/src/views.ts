@@ -18,6 +18,7 @@ export interface Subject {
   spec: string; // as the tool writes it
   axes: number;
   hooks: string[];
+  causal: boolean; // always seen through a causal mask
   parts: SaidPart[];
   error: string;
   waits?: boolean; // the tool is still at it
@@ -34,14 +35,14 @@ export function subjectArgs(spec: string, state: Readonly<State>): string[] {
 
 /** What the spec is, or why it is none, by what that command said. */
 export function subjectOf(spec: string, ran: Ran): Subject {
-  if (ran.code) return { views: [], spec, axes: 1, hooks: [], parts: [], error: sentence(ran) };
+  if (ran.code) return { views: [], spec, axes: 1, hooks: [], causal: false, parts: [], error: sentence(ran) };
   const said = JSON.parse(ran.text) as {
-    specs: { spec: string; axes: number; hooks: string[]; parts: SaidPart[] }[];
+    specs: { spec: string; axes: number; hooks: string[]; causal: boolean; parts: SaidPart[] }[];
     views: (Omit<View, "place"> & { fits: string[] })[];
   };
-  const { axes = 1, hooks = [], parts = [], spec: canonical = spec } = said.specs[0] ?? {};
+  const { axes = 1, hooks = [], causal = false, parts = [], spec: canonical = spec } = said.specs[0] ?? {};
   const views = said.views.map((v, place) => ({ ...v, place })).filter((v) => v.fits.length > 0);
-  return { views, spec: canonical, axes, hooks, parts, error: "" };
+  return { views, spec: canonical, axes, hooks, causal, parts, error: "" };
 }
 
 export function showArgs(view: View, s: Readonly<State>, lang: string): string[] {

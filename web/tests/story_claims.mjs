@@ -10,11 +10,20 @@ check("claims are measured in it, one after the other", async () => {
   const page = await open(browser, `${disk}#tab=claims`);
   const there = await page.evaluate(() => [...document.querySelectorAll("#claims [data-claim]")].map((e) => e.dataset.claim));
   that(JSON.stringify(there) === JSON.stringify(names), `the page has ${there}`);
+  const built = await until(page, (n) => {
+    const all = [...document.querySelectorAll("#claims .claim .badge")].map((e) => e.textContent);
+    return all.length === n && all;
+  }, names.length, 10_000); // at once, as measured when the page was built
+  that(await page.evaluate(() => document.querySelectorAll('#claims .source a[href^="https://arxiv.org/abs/"]').length) > 30, "no links to papers");
+  const refuted = built.filter((v) => v === "REFUTED").length;
+  await page.evaluate(() => document.querySelector("#claims button.tally.bad").click());
+  that(refuted === await page.evaluate(() => [...document.querySelectorAll("#claims .claim")].filter((c) => c.offsetParent).length), "the filter shows other claims");
+  await page.evaluate(() => document.querySelector("#claims button.tally.bad").click());
   await page.evaluate(() => document.querySelector("#claims button").click());
   const [group] = groups;
   const verdicts = await until(page, (n) => {
-    const found = [...document.querySelectorAll("#claims [data-claim]")].slice(0, n).map((e) => e.querySelector(".badge, .error")?.textContent);
-    return found.every(Boolean) && found;
+    const first = [...document.querySelectorAll("#claims [data-claim]")].slice(0, n);
+    return first.every((e) => e.querySelector(".again, .error")) && first.map((e) => e.querySelector(".badge, .error").textContent);
   }, group.claims.length, 600_000);
   const told = JSON.parse(native(["prove", group.name, "--json"]).text).claims.map((c) => c.verdict_text);
   const both = group.claims.map((c, i) => i).filter((i) => !(group.claims[i].every_row && registry.lacking.length));

@@ -41,6 +41,42 @@ check("every part of it speaks both languages", async () => {
   await page.close();
 });
 
+check("a link to no encoding says so, and the causal box tells the truth", async () => {
+  const page = await open(browser, `${disk}#a=nonsense:foo=1`);
+  await settle(page, "all");
+  const text = await page.evaluate(() => document.querySelector(".stage").innerText);
+  that(/unknown encoding/.test(text) && !/measuring/.test(text), text);
+  await follow(page, "#a=alibi&b=t5&view=bias");
+  const box = () => page.evaluate(() => { const b = [...document.querySelectorAll(".look.check input")].find((e) => e.offsetParent); return [b.checked, b.disabled]; });
+  that(String(await box()) === "true,true", "ALiBi is drawn under a causal mask and the box says something else");
+  await follow(page, "#a=rope&view=attention");
+  that(String(await box()) === "false,false", "RoPE needs no mask");
+  calm(page);
+  await page.close();
+});
+
+check("pictures of what is random say so", async () => {
+  const page = await open(browser, disk);
+  for (const [link, random] of [["#a=t5&view=heads", true], ["#a=learned&view=table", true], ["#a=rope&view=attention", true], ["#a=alibi&view=heads", false], ["#a=rope&view=table", false]]) {
+    await follow(page, link);
+    that((await page.evaluate(() => /untrained/.test(document.querySelector("#pictures svg").textContent))) === random, `${link}: untrained or not`);
+  }
+  calm(page);
+  await page.close();
+});
+
+check("A and B have the same axes, and what is pointed at in one is shown in both", async () => {
+  const page = await open(browser, `${disk}#a=rope&b=rope%3Atheta%3D100&view=decay`, { viewport: { width: 1300, height: 900 } });
+  await page.evaluate(() => document.querySelector("#pictures .drawing-box").focus());
+  for (let i = 0; i < 5; i++) await page.keyboard.press("ArrowRight");
+  const tips = await page.evaluate(() => [...document.querySelectorAll("#pictures .tip")].map((t) => [t.hidden, t.textContent.split(":")[0], t.getBoundingClientRect().bottom <= innerHeight]));
+  that(tips.length === 2 && tips.every(([hidden, at, seen]) => !hidden && at === tips[0][1] && seen), JSON.stringify(tips));
+  const heights = await page.evaluate(() => [...document.querySelectorAll("#pictures svg.drawing")].map((s) => s.getAttribute("viewBox")));
+  that(heights[0] === heights[1], `${heights}`);
+  calm(page);
+  await page.close();
+});
+
 check("light and dark, by the system and by the button", async () => {
   const paper = () => getComputedStyle(document.body).backgroundColor;
   const light = await open(browser, disk, { colorScheme: "light" }), dark = await open(browser, disk, { colorScheme: "dark" });

@@ -10,7 +10,7 @@ import { gunzipSync } from "node:zlib";
 export function moduleOf(file) {
   const bytes = readFileSync(file);
   if (!file.endsWith(".html")) return bytes;
-  const inside = /<script type="application\/wasm" id="posenc-wasm">([^<]*)</.exec(bytes.toString("latin1"));
+  const inside = /<script type="application\/octet-stream" id="posenc-posenc.wasm">([^<]*)</.exec(bytes.toString("latin1"));
   if (!inside) throw new Error(`${file}: no module inside`);
   return gunzipSync(Buffer.from(inside[1], "base64"));
 }
