@@ -12,7 +12,7 @@ npy() {
 
 # tiny_model STORY: dim 8, hidden 16, layer 1, heads 2, kv heads 1, vocab 259, length 16, as stories.bin (llama2.c) with
 # its tokenizer tok.bin, three marks and the bytes, and as folder model (Hugging Face); ids.npy are token
-# numbers, story.txt is STORY
+# numbers, story.txt is STORY; race is a race that has ended, and models/rope-1.safetensors what it trained
 tiny_model() {
   local word name size from=0 header='{"__metadata__":{}'
   { for n in 8 16 1 2 1 259 16; do le $n 4; done; head -c $((4 * 2736)) /dev/zero; } >stories.bin
@@ -45,4 +45,7 @@ T
   { le $((${#header} + 1)) 8; printf '%s}' "$header"; head -c $from /dev/zero; } >model/model.safetensors
   npy ids.npy '<i8' '(16,)' 8 1 5 2 7 7 7 200 258 0 3 4 5 6 9 9 9
   cp "$1" story.txt
+  "$POSENC" race -e rope --layers 1 --width 8 --heads 2 --train-length 16 --steps 1 --test 1x --batch 1 --test-tokens 16 --threads 1 \
+    --out race >/dev/null 2>&1
+  "$POSENC" report race --models models >/dev/null 2>&1
 }

@@ -8,6 +8,7 @@
 #include "lab/eval.h"
 #include "lab/report.h"
 #include "lab/data.h"
+#include "model/file.h"
 #include "model/gemm.h"
 #include "model/load.h"
 
@@ -19,17 +20,21 @@
 #define FILE_MAX ((size_t)1 << 30)
 #define LENGTH_MIN 2
 #define ITEM_MAX 40
+#define TEMPERATURE_MAX 100
 
 static const cli_option options[] = {
-    { "text", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "measure on this text; needs --tokenizer" },
-    { "tokenizer", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "the model's tokenizer, a llama2.c file such as tok512.bin" },
+    { "text", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "measure on this text" },
+    { "tokenizer", 0, CLI_FILE_IN, "FILE", NULL, 0, 0,
+      "the model's tokenizer, a llama2.c file such as tok512.bin; a model that posenc trained has none" },
     { "tokens-file", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "measure on the token ids in this .npy file" },
     { "lengths", 0, CLI_TEXT, "LIST", "1x,2x,4x", 0, 0, "such as 512,1k,2k; 2x is twice the trained length" },
     { "extend", 0, CLI_TEXT, "LIST", "all", 0, 0, "methods of posenc extend, such as none,ntk,yarn" },
     { "windows", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 40, "use at most N windows of the longest length that fits" },
     { "tokens", 0, CLI_INT, "N", "64k", 1, INT64_C(1) << 40, "use at most N tokens at each length" },
-    { "generate", 0, CLI_INT, "N", NULL, 1, 1 << 20, "generate N tokens greedily instead of measuring" },
+    { "generate", 0, CLI_INT, "N", NULL, 1, 1 << 20, "generate N tokens instead of measuring" },
     { "prompt", 0, CLI_TEXT, "TEXT", NULL, 0, 0, "begin the generated text with this" },
+    { "temperature", 0, CLI_TEXT, "X", "0", 0, 0, "draw each generated token at this temperature; 0: the likeliest" },
+    { "seed", 0, CLI_INT, "N", "1", 0, INT64_MAX, "seed of the tokens that are drawn" },
     { "threads", 0, CLI_INT, "N", NULL, 1, 1024, "threads to use; default: the CPUs this process may use" },
     { "trained", 0, CLI_INT, "N", NULL, 1, PE_POSITION_MAX, "override the model's trained length" },
     { "theta", 0, CLI_TEXT, "X", NULL, 0, 0, "override the model's RoPE base" },
@@ -45,12 +50,16 @@ static const cli_example examples[] = {
     { "posenc eval stories.bin --text story.txt --tokenizer tok.bin --lengths 16,32 --out stories",
       "also write a report: stories/report.html" },
     { "posenc eval stories.bin --tokenizer tok.bin --generate 20", "generate text greedily" },
+    { "posenc eval models/rope-1.safetensors --text story.txt --lengths 16,32 --extend none,ntk",
+      "a model that posenc trained, whose tokens are bytes" },
+    { "posenc eval models/rope-1.safetensors --generate 20 --prompt \"It is\" --temperature 0.8", "draw text" },
     { "posenc eval stories.bin --tokens-file ids.npy --lengths 8", "token ids, for a model with another tokenizer" },
 };
 static const char notes[] =
-    "MODEL is a llama2.c .bin file (version 0 or 1), or a folder with config.json and model.safetensors (or its "
-    "shards) of the Llama or BLOOM architecture. Give the text and the tokenizer: posenc does not search for them. If "
-    "a text has Project Gutenberg's markers, only the part between them is used.\n"
+    "MODEL is a file that posenc report --models wrote, a llama2.c .bin file (version 0 or 1), or a folder with "
+    "config.json and model.safetensors (or its shards) of the Llama or BLOOM architecture. Give the text and the "
+    "tokenizer: posenc does not search for them; tokens of a model that posenc trained are bytes. If a text has "
+    "Project Gutenberg's markers, only the part between them is used.\n"
     "Each method is planned for each length as posenc extend plans it. All lengths are measured on the same tokens if "
     "the text is long enough; otherwise the result says how many tokens each length was measured on. Perplexity is "
     "reported over the whole window and over its last quarter, whose tokens have the longest context. Use the last "
@@ -65,10 +74,40 @@ typedef struct eval_job {
     tokens *tokens;
     int32_t *token; /* of the text */
     eval e;
+    double temperature;
     bool stopped; /* by Ctrl-C: what is whole is shown */
 } eval_job;
 
 /* ---------------------------------------------------------------- what is read */
+
+static bool has_bytes(const eval_job *j)
+{
+    return !strcmp(j->zoo->format, "posenc");
+}
+
+/* The model is open. */
+static cli_exit check_given(const eval_job *j)
+{
+    const cli_args *a = j->args;
+    bool text = cli_given(a, "text"), numbers = cli_given(a, "tokens-file"), tokenizer = cli_given(a, "tokenizer");
+    if (has_bytes(j) && tokenizer)
+        return cli_fail(a, CLI_USAGE, "--tokenizer is for other models; the tokens of %s are bytes", a->operand[0]);
+    tokenizer |= has_bytes(j);
+    if (!cli_given(a, "generate") && (cli_given(a, "temperature") || cli_given(a, "seed")))
+        return cli_fail(a, CLI_USAGE, "--temperature and --seed are for --generate N");
+    if (cli_given(a, "generate"))
+        return tokenizer ? CLI_OK
+                         : cli_fail(a, CLI_USAGE, "--generate needs --tokenizer FILE, the model's llama2.c tokenizer");
+    if (text && numbers)
+        return cli_fail(a, CLI_USAGE, "give --text or --tokens-file; not both");
+    if (text && !tokenizer)
+        return cli_fail(a, CLI_USAGE,
+                        "--text needs --tokenizer FILE, the model's llama2.c tokenizer; for a model with another one "
+                        "give --tokens-file FILE.npy, the text as token numbers");
+    if (!text && !numbers)
+        return cli_fail(a, CLI_USAGE, "needs --text FILE and --tokenizer FILE, or --tokens-file FILE.npy");
+    return CLI_OK;
+}
 
 static cli_exit load_model(eval_job *j)
 {
@@ -77,6 +116,7 @@ static cli_exit load_model(eval_job *j)
     j->ask.path = a->operand[0];
     CLI_TRY(model_options(&j->ask.options, a));
     CLI_TRY(model_open(&j->zoo, a, a->operand[0]));
+    CLI_TRY(check_given(j));
     gemm_start();
     if (pe_pool_new(&j->pool, (int)cli_int(a, "threads"), &err))
         return cli_fail_from(a, CLI_SYSTEM, NULL, &err);
@@ -95,6 +135,19 @@ static cli_exit load_bytes(io_bytes *out, const cli_args *a, const char *option)
     return s ? cli_fail_from(a, CLI_INPUT, NULL, &err) : CLI_OK;
 }
 
+/* Tokens of a model of ours are bytes, unless it was trained to fill in what is masked. */
+static cli_exit load_bytes_tokens(eval_job *j)
+{
+    const cli_args *a = j->args;
+    pe_error err = { 0 };
+    const model_config *c = model_settings(j->m);
+    if (!c->causal || c->vocab != MODEL_FILE_BYTES)
+        return cli_fail(a, CLI_INPUT,
+                        "%s: was trained to fill in masked bytes; needs a model that predicts the next one",
+                        a->operand[0]);
+    return tokens_of_bytes(&j->tokens, &err) ? cli_fail_from(a, CLI_SYSTEM, NULL, &err) : CLI_OK;
+}
+
 static cli_exit load_tokenizer(eval_job *j)
 {
     const cli_args *a = j->args;
@@ -107,23 +160,6 @@ static cli_exit load_tokenizer(eval_job *j)
     if (tokens_count(j->tokens) != vocab)
         return cli_fail(a, CLI_INPUT, "%s: has %lld tokens and the model %lld; needs the model's own tokenizer",
                         cli_text(a, "tokenizer"), (long long)tokens_count(j->tokens), (long long)vocab);
-    return CLI_OK;
-}
-
-static cli_exit check_given(const cli_args *a)
-{
-    bool text = cli_given(a, "text"), numbers = cli_given(a, "tokens-file"), tokenizer = cli_given(a, "tokenizer");
-    if (cli_given(a, "generate"))
-        return tokenizer ? CLI_OK
-                         : cli_fail(a, CLI_USAGE, "--generate needs --tokenizer FILE, the model's llama2.c tokenizer");
-    if (text && numbers)
-        return cli_fail(a, CLI_USAGE, "give --text or --tokens-file; not both");
-    if (text && !tokenizer)
-        return cli_fail(a, CLI_USAGE,
-                        "--text needs --tokenizer FILE, the model's llama2.c tokenizer; for a model with another one "
-                        "give --tokens-file FILE.npy, the text as token numbers");
-    if (!text && !numbers)
-        return cli_fail(a, CLI_USAGE, "needs --text FILE and --tokenizer FILE, or --tokens-file FILE.npy");
     return CLI_OK;
 }
 
@@ -245,7 +281,7 @@ static bool step_progress(void *with, const eval *e, int method, int length, dou
     return !p->stopped;
 }
 
-/* ---------------------------------------------------------------- greedy text */
+/* ---------------------------------------------------------------- text that is generated */
 
 /* Text of a model may spell orders to a terminal, which are not shown there; files and pipes get its bytes. */
 typedef struct printed {
@@ -273,7 +309,9 @@ static const char *prompt_of(const eval_job *j)
 static pe_status write_text(eval_job *j, FILE *to, pe_error *err)
 {
     printed p = { .to = to, .shown = to == stdout && isatty(STDOUT_FILENO), .pieces = { .to = to } };
-    pe_status s = eval_generate(j->m, j->tokens, prompt_of(j), cli_int(j->args, "generate"), print_text, &p, err);
+    const eval_voice voice = { prompt_of(j), cli_int(j->args, "generate"), j->temperature,
+                               (uint64_t)cli_int(j->args, "seed") };
+    pe_status s = eval_generate(j->m, j->tokens, &voice, print_text, &p, err);
     out_pieces_end(&p.pieces);
     return s;
 }
@@ -303,6 +341,9 @@ static cli_exit add_text(eval_job *j, result *out)
 static cli_exit generate(eval_job *j, result *out)
 {
     pe_error err = { 0 };
+    const char *heat = cli_text(j->args, "temperature");
+    if (!cli_read_real(heat, &j->temperature) || !(j->temperature >= 0 && j->temperature <= TEMPERATURE_MAX))
+        return cli_fail(j->args, CLI_USAGE, "--temperature is %s; needs 0 to %d, such as 0.8", heat, TEMPERATURE_MAX);
     if (cli_given(j->args, "json"))
         return add_text(j, out);
     pe_status s = write_text(j, stdout, &err);
@@ -470,9 +511,10 @@ static cli_exit measure_model(eval_job *j, result *out)
 
 static cli_exit run_eval(eval_job *j, result *out)
 {
-    CLI_TRY(check_given(j->args));
     CLI_TRY(load_model(j));
-    if (cli_given(j->args, "tokenizer"))
+    if (has_bytes(j))
+        CLI_TRY(load_bytes_tokens(j));
+    else if (cli_given(j->args, "tokenizer"))
         CLI_TRY(load_tokenizer(j));
     return cli_given(j->args, "generate") ? generate(j, out) : measure_model(j, out);
 }

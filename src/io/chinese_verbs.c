@@ -277,6 +277,7 @@ const words chinese_verbs[] = {
     { "({}): {}", "({})：{}" },
     /* messages */
     { "wrote {}", "已写入 {}" },
+    { "wrote {}: {}", "已写入 {}：{}" },
     { "wrote {}/report.html, its pictures (.svg), results.csv and results.jsonl",
       "已写入 {}/report.html、图（.svg）、results.csv 和 results.jsonl" },
     { "wrote {}/report.html, its pictures, results.csv and results.jsonl",

@@ -196,6 +196,12 @@ size_t io_safetensors_count(const io_safetensors *st);
 const io_tensor *io_safetensors_at(const io_safetensors *st, size_t index);       /* by name; NULL past the end */
 const io_tensor *io_safetensors_find(const io_safetensors *st, const char *name); /* NULL if absent */
 const char *io_safetensors_meta(const io_safetensors *st, const char *key);       /* of __metadata__; NULL if absent */
+/* What stands in it under a key: PE_ERR_FORMAT where there is none, or it is no whole number (no number) from 0 on. */
+pe_status io_safetensors_text(const char **out, const io_safetensors *st, const char *key, const char *name,
+                              pe_error *err);
+pe_status io_safetensors_whole(int64_t *out, const io_safetensors *st, const char *key, const char *name,
+                               pe_error *err);
+pe_status io_safetensors_real(double *out, const io_safetensors *st, const char *key, const char *name, pe_error *err);
 /* A malloc'ed list of all tensors as their bytes follow one another in the file. */
 pe_status io_safetensors_order(const io_tensor ***out, const io_safetensors *st, pe_error *err);
 /* All that comes before the data in a file with the same tensors, in that order, and the same metadata, in which key is
@@ -402,5 +408,27 @@ pe_status io_llama2c_open(io_llama2c *out, const char *path, pe_error *err);
 /* bytes are the first size of file_size bytes: all, or 256 at least. */
 pe_status io_llama2c_parse(io_llama2c *out, const uint8_t *bytes, size_t size, uint64_t file_size, const char *name,
                            pe_error *err);
+
+/* ---------------------------------------------------------------- the header of a model that posenc trained */
+
+/* A sealed .safetensors whose metadata has these words; its tensors are model/file.h's. Texts of one that was read live
+ * as long as the io_safetensors. */
+typedef struct io_model {
+    const char *spec; /* it was trained with */
+    int64_t vocab, layers, width, heads, kv_heads, head_dim, hidden;
+    int64_t causal; /* 0 or 1 */
+    double embed_scale;
+    int64_t trained; /* length */
+    int64_t steps, seed;
+    const char *data; /* it was trained on, in words */
+} io_model;
+
+#define IO_MODEL_FORMAT "posenc model "
+#define IO_MODEL_VERSION "1"
+#define IO_MODEL_PAIRS 15
+#define IO_MODEL_TEXT 40
+bool io_is_model(const io_safetensors *st); /* of any version */
+pe_status io_model_read(io_model *out, const io_safetensors *st, const char *name, pe_error *err);
+void io_model_write(io_pair meta[IO_MODEL_PAIRS], char text[IO_MODEL_PAIRS][IO_MODEL_TEXT], const io_model *m);
 
 #endif

@@ -186,29 +186,11 @@ static void put_state(io_pair meta[META], char text[META][META_TEXT], const chec
         meta[i] = (io_pair){ keys[i], i == META - 1 ? s->trained : text[i] };
 }
 
-static pe_status get_text(const char **out, const io_safetensors *st, const char *key, const char *name, pe_error *err)
-{
-    *out = io_safetensors_meta(st, key);
-    return *out ? PE_OK : io_fail(err, PE_ERR_FORMAT, "%s: its metadata has no %s", name, key);
-}
-
-static pe_status get_whole(int64_t *out, const io_safetensors *st, const char *key, const char *name, pe_error *err)
-{
-    const char *text;
-    pe_status s = get_text(&text, st, key, name, err);
-    if (s != PE_OK)
-        return s;
-    size_t size = strspn(text, "0123456789");
-    if (size == 0 || text[size] || !io_json_whole(out, text, size))
-        return io_fail(err, PE_ERR_FORMAT, "%s: %s is %s; needs a whole number from 0 on", name, key, text);
-    return PE_OK;
-}
-
 static pe_status get_bits(uint64_t *out, const io_safetensors *st, const char *key, const char *name, pe_error *err)
 {
     static const char digits[] = "0123456789abcdef";
     const char *text;
-    pe_status s = get_text(&text, st, key, name, err);
+    pe_status s = io_safetensors_text(&text, st, key, name, err);
     if (s != PE_OK)
         return s;
     if (strlen(text) != 16 || strspn(text, digits) != 16)
@@ -219,24 +201,10 @@ static pe_status get_bits(uint64_t *out, const io_safetensors *st, const char *k
     return PE_OK;
 }
 
-static pe_status get_seconds(double *out, const io_safetensors *st, const char *name, pe_error *err)
-{
-    const char *text;
-    bool point;
-    pe_status s = get_text(&text, st, "seconds", name, err);
-    if (s != PE_OK)
-        return s;
-    size_t size = strlen(text);
-    if (size == 0 || size > META_TEXT || io_json_numeral(text, text + size, &point) != size ||
-        !io_json_double(out, text, size) || !isfinite(*out) || *out < 0)
-        return io_fail(err, PE_ERR_FORMAT, "%s: seconds is %s; needs a number from 0 on", name, text);
-    return PE_OK;
-}
-
 static pe_status get_spec(checkpoint_state *out, const io_safetensors *st, const char *name, pe_error *err)
 {
     const char *text;
-    pe_status s = get_text(&text, st, "spec", name, err);
+    pe_status s = io_safetensors_text(&text, st, "spec", name, err);
     if (s != PE_OK)
         return s;
     if (strlen(text) >= sizeof out->trained)
@@ -250,21 +218,21 @@ static pe_status get_state(checkpoint_state *out, int64_t *adam_step, const io_s
                            pe_error *err)
 {
     uint64_t sum = 0;
-    pe_status s = get_whole(&out->step, st, "step", name, err);
+    pe_status s = io_safetensors_whole(&out->step, st, "step", name, err);
     if (s == PE_OK)
         s = get_bits(&out->seed, st, "seed", name, err);
     if (s == PE_OK)
-        s = get_seconds(&out->seconds, st, name, err);
+        s = io_safetensors_real(&out->seconds, st, "seconds", name, err);
     if (s == PE_OK)
-        s = get_whole(&out->log_size, st, "log_size", name, err);
+        s = io_safetensors_whole(&out->log_size, st, "log_size", name, err);
     if (s == PE_OK)
         s = get_bits(&out->config, st, "config", name, err);
     if (s == PE_OK)
-        s = get_whole(adam_step, st, "adam_step", name, err);
+        s = io_safetensors_whole(adam_step, st, "adam_step", name, err);
     if (s == PE_OK)
         s = get_spec(out, st, name, err);
     if (s == PE_OK)
-        s = get_whole(&out->losses, st, "losses", name, err);
+        s = io_safetensors_whole(&out->losses, st, "losses", name, err);
     if (s == PE_OK)
         s = get_bits(&sum, st, "loss_sum", name, err);
     memcpy(&out->loss_sum, &sum, sizeof sum);

@@ -100,10 +100,20 @@ pe_status eval_write(const eval *e, const char *folder, pe_error *err);
 /* The whole numbers of an .npy, each below vocab; malloc'ed. (Those of a text: tokens_encode.) */
 pe_status eval_token_file(int32_t **out, int64_t *count, const io_bytes *file, int64_t vocab, pe_error *err);
 
-/* The likeliest token, again and again, as llama2.c's run prints it: the prompt's tokens and `steps` new ones (1 to
- * 2^31), or fewer where the text ends. print: the bytes of each. PE_ERR_RANGE where logits are not finite. */
+/* Token after token. The likeliest each time, as llama2.c's run prints it; or one that is drawn, with the probabilities
+ * of the logits over the temperature. */
+typedef struct eval_voice {
+    const char *prompt; /* "": a text from its start; of a model of bytes, a new line */
+    int64_t steps;      /* new tokens: 1 to 2^31; fewer where the text ends */
+    double temperature; /* 0: the likeliest */
+    uint64_t seed;      /* of what is drawn */
+} eval_voice;
+
+/* print: the bytes of each token, the prompt's too. PE_ERR_RANGE where logits are not finite. */
 typedef void eval_print(void *with, const uint8_t *bytes, size_t size);
-pe_status eval_generate(model *m, const tokens *t, const char *prompt, int64_t steps, eval_print *print, void *with,
+pe_status eval_generate(model *m, const tokens *t, const eval_voice *voice, eval_print *print, void *with,
                         pe_error *err);
+/* The one that is drawn, or the likeliest: at is a number from 0 to 1. -1: they are not all finite. */
+int32_t eval_choose(const real *logit, int64_t vocab, double temperature, double at);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tokens in, from a list of numbers; tokens out, the likeliest each time. */
+ * Tokens in, from a list of numbers; tokens out, the likeliest each time or drawn. */
+#include "base/random.h"
+#include "base/try.h"
 #include "lab/eval.h"
 
 #include <inttypes.h>
@@ -46,7 +48,7 @@ pe_status eval_token_file(int32_t **out, int64_t *count, const io_bytes *file, i
     return PE_OK;
 }
 
-/* ---------------------------------------------------------------- greedy text */
+/* ---------------------------------------------------------------- the next token */
 
 /* -1: they are not all finite. */
 static int32_t likeliest(const real *logit, int64_t vocab)
@@ -61,12 +63,29 @@ static int32_t likeliest(const real *logit, int64_t vocab)
     return (int32_t)best;
 }
 
+int32_t eval_choose(const real *logit, int64_t vocab, double temperature, double at)
+{
+    int32_t best = likeliest(logit, vocab);
+    double all = 0, sum = 0;
+    if (best < 0 || !(temperature > 0))
+        return best;
+    for (int64_t n = 0; n < vocab; n++)
+        all += exp(((double)logit[n] - (double)logit[best]) / temperature);
+    for (int64_t n = 0; n < vocab; n++) {
+        sum += exp(((double)logit[n] - (double)logit[best]) / temperature);
+        if (sum > at * all)
+            return (int32_t)n;
+    }
+    return best; /* at is 1, or rounding */
+}
+
 typedef struct story {
-    int32_t *token; /* all so far, TOKENS_BEGIN first */
-    int64_t count;
+    int32_t *token; /* all so far, the beginning first */
+    int64_t count, last;
     const int32_t *given; /* the prompt's */
     int64_t givens;
     real *logit;
+    const eval_voice *voice;
 } story;
 
 static pe_status next_token(int32_t *out, story *y, model *m, pe_error *err)
@@ -75,50 +94,57 @@ static pe_status next_token(int32_t *out, story *y, model *m, pe_error *err)
         *out = y->given[y->count];
         return PE_OK;
     }
-    pe_status s = model_logits(m, y->logit, y->token, y->count, err);
-    if (s != PE_OK)
-        return s;
-    *out = likeliest(y->logit, model_settings(m)->vocab);
+    TRY(model_logits(m, y->logit, y->token, y->count, err));
+    double at = random_uniform(y->voice->seed, (uint64_t)(y->count - y->givens));
+    *out = eval_choose(y->logit, model_settings(m)->vocab, y->voice->temperature, at);
     return *out >= 0 ? PE_OK
                      : io_fail(err, PE_ERR_RANGE,
                                "the logits are not finite after %" PRId64 " tokens; needs a model of finite weights",
                                y->count);
 }
 
-static pe_status go_on(story *y, model *m, const tokens *t, int64_t last, eval_print *print, void *with, pe_error *err)
+static pe_status go_on(story *y, model *m, const tokens *t, eval_print *print, void *with, pe_error *err)
 {
-    pe_status s = PE_OK;
-    while (y->count <= last) {
+    int32_t end = tokens_begin(t);
+    while (y->count <= y->last) {
         int32_t before = y->token[y->count - 1], next;
         size_t size;
-        s = next_token(&next, y, m, err);
-        if (s != PE_OK || next == TOKENS_BEGIN) /* the text ends here */
+        TRY(next_token(&next, y, m, err));
+        if (next == end)
             break;
         const uint8_t *bytes = tokens_piece(&size, t, before, next);
         print(with, bytes, size);
         y->token[y->count++] = next;
     }
-    return s;
+    return PE_OK;
 }
 
-pe_status eval_generate(model *m, const tokens *t, const char *prompt, int64_t steps, eval_print *print, void *with,
+/* From the first token on, which is printed where it is a part of the text. */
+static pe_status tell_story(story *y, model *m, const tokens *t, eval_print *print, void *with, pe_error *err)
+{
+    size_t size;
+    y->last = y->givens - 1 + y->voice->steps; /* the prompt has fewer than 2^31 */
+    y->token = calloc((size_t)y->last + 1, sizeof *y->token);
+    y->logit = calloc((size_t)model_settings(m)->vocab, sizeof *y->logit);
+    if (!y->token || !y->logit)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " tokens", y->last);
+    y->token[y->count++] = y->given[0];
+    if (y->given[0] != tokens_begin(t)) {
+        const uint8_t *bytes = tokens_piece(&size, t, -1, y->given[0]);
+        print(with, bytes, size);
+    }
+    return go_on(y, m, t, print, with, err);
+}
+
+pe_status eval_generate(model *m, const tokens *t, const eval_voice *voice, eval_print *print, void *with,
                         pe_error *err)
 {
     int32_t *given;
-    int64_t givens;
-    pe_status s = tokens_encode(&given, &givens, t, prompt, strlen(prompt), err);
-    if (s != PE_OK)
-        return s;
-    story y = { .count = 1, .given = given, .givens = givens };
-    int64_t last = givens - 1 + steps; /* the prompt has fewer than 2^31 */
-    y.token = calloc((size_t)last + 1, sizeof *y.token);
-    y.logit = calloc((size_t)model_settings(m)->vocab, sizeof *y.logit);
-    if (!y.token || !y.logit)
-        s = io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " tokens", last);
-    else {
-        y.token[0] = TOKENS_BEGIN;
-        s = go_on(&y, m, t, last, print, with, err);
-    }
+    story y = { .voice = voice };
+    const char *prompt = *voice->prompt || tokens_begin(t) >= 0 ? voice->prompt : "\n";
+    TRY(tokens_encode(&given, &y.givens, t, prompt, strlen(prompt), err));
+    y.given = given;
+    pe_status s = tell_story(&y, m, t, print, with, err);
     free(y.token);
     free(y.logit);
     free(given);

@@ -114,6 +114,9 @@ void race_fill_dropped(race *r);
 pe_status race_take_dropped(model *m, const race *r, const race_training *t, pe_error *err);
 /* All trainings, and room for their lines (race_setup.c). */
 pe_status race_plan(race *r, pe_error *err);
+/* FOLDER/SLUG-SEED */
+void race_training_folder(race_training *t, const char *folder, const lab_setup *s);
+bool race_trains_first(const lab_setup *s, int entry); /* no earlier entry is trained alike */
 model_config race_model(const lab_setup *s);
 /* A model of the training, its first weights set. */
 pe_status race_new_model(model **out, const race *r, const race_training *t, pe_error *err);

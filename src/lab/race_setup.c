@@ -391,12 +391,17 @@ uint64_t race_fingerprint(const lab_setup *s, const race_training *t)
     return e->dropped ? hash_text(hash, text) : hash;
 }
 
-static bool is_new(const lab_setup *s, int entry)
+bool race_trains_first(const lab_setup *s, int entry)
 {
     for (int i = 0; i < entry; i++)
         if (lab_trained_alike(&s->entry[i], &s->entry[entry]))
             return false;
     return true;
+}
+
+void race_training_folder(race_training *t, const char *folder, const lab_setup *s)
+{
+    snprintf(t->folder, sizeof t->folder, "%s/%s-%" PRIu64, folder, s->entry[t->entry].slug, t->seed);
 }
 
 /* Seed by seed, so that the first has a full table early. */
@@ -410,11 +415,11 @@ pe_status race_plan(race *r, pe_error *err)
         return io_fail(err, PE_ERR_NOMEM, "no memory for %zu trainings", most);
     for (int k = 0; k < s->seeds; k++)
         for (int i = 0; i < s->entries; i++) {
-            if (!is_new(s, i))
+            if (!race_trains_first(s, i))
                 continue;
             race_training *t = &r->training[r->trainings];
             *t = (race_training){ .entry = i, .seed = s->seed[k] };
-            snprintf(t->folder, sizeof t->folder, "%s/%s-%" PRIu64, r->asked.folder, s->entry[i].slug, s->seed[k]);
+            race_training_folder(t, r->asked.folder, s);
             r->results.run[r->trainings++] = (lab_run){ .entry = i, .seed = s->seed[k] };
         }
     r->results.runs = r->trainings;

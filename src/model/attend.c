@@ -168,3 +168,26 @@ pe_status heads_backward(model *m, const model_batch *b, int64_t l, pe_error *er
     inputs_backward(m, &m->layer[l], &m->trace[l], b);
     return PE_OK;
 }
+
+static pe_status reference_look(const pe_encoding *e, const pe_attention *a, pe_run run, pe_error *err)
+{
+    TRY(pe_reference_work(e, a, &run.work_bytes, err));
+    run.work = malloc(run.work_bytes ? run.work_bytes : 1);
+    pe_status s = run.work ? pe_reference_forward(e, a, &run, err)
+                           : io_fail(err, PE_ERR_NOMEM, "no memory to look at %lld tokens", (long long)a->q.tokens);
+    free(run.work);
+    return s;
+}
+
+pe_status heads_look(const model *m, const model_batch *b, int64_t l, real *scores, real *probabilities, pe_error *err)
+{
+    if (!scores && !probabilities)
+        return PE_OK;
+    pe_attention a = problem(m, b, l);
+    if (scores)
+        a.scores = pe_view_of(scores, MODEL_TYPE, 1, b->length, m->c.heads, b->length);
+    if (probabilities)
+        a.probabilities = pe_view_of(probabilities, MODEL_TYPE, 1, b->length, m->c.heads, b->length);
+    inputs_forward(m, &m->trace[l], b);
+    return reference_look(m->at.e, &a, layer_run(m, l), err);
+}

@@ -2,6 +2,7 @@
  *
  * Trained models from their files: a llama2.c .bin, or a Hugging Face folder. */
 #include "base/try.h"
+#include "model/file.h"
 #include "model/load.h"
 
 #include <stdio.h>
@@ -240,9 +241,11 @@ pe_status model_load(model **out, const zoo_model *zoo, const pe_pool *pool, pe_
         return model_load_llama2c(out, zoo, pool, err);
     if (!strcmp(zoo->format, "config.json"))
         return model_load_folder(out, zoo, pool, err);
+    if (!strcmp(zoo->format, "posenc"))
+        return model_open_file(out, zoo->path, pool, err);
     return io_fail(err, PE_ERR_FORMAT,
-                   "%s: weights of %s files are not read; needs a llama2.c .bin, or a folder with config.json and "
-                   "model.safetensors",
+                   "%s: weights of %s files are not read; needs a model of posenc report --models, a llama2.c "
+                   ".bin, or a folder with config.json and model.safetensors",
                    zoo->path, zoo->format);
 }
 

@@ -119,6 +119,16 @@ pe_status model_losses(model *m, const model_batch *b, real *losses, uint8_t *ri
 /* Logits (V) after the last of n tokens at positions 0 .. n-1; grows nothing, keeps nothing. */
 pe_status model_logits(model *m, real *logits, const int32_t *token, int64_t n, pe_error *err);
 
+/* What happens inside for one text of n tokens at positions 0 .. n-1; NULL: not wanted. Scores and probabilities are the
+ * library's definition (pe_reference_forward). */
+typedef struct model_inside {
+    real *stream;        /* (layers + 1, n, C): what enters each layer, and what leaves the last              */
+    real *qkv;           /* (layers, n, (H + 2G) D): queries, keys and values, not rotated                    */
+    real *scores;        /* (layers, n, H, n): of each query and key, before the softmax; -inf where hidden   */
+    real *probabilities; /* (layers, n, H, n): how much a query takes of each key                             */
+} model_inside;
+pe_status model_look(model *m, const model_inside *out, const int32_t *token, int64_t n, pe_error *err);
+
 /* Forward and backward: *loss is the mean over what is asked; the model keeps its gradient for adam_step. A loss that
  * is not finite is PE_ERR_RANGE, and the message names the first layer whose output is not finite. */
 pe_status model_gradients(model *m, const model_batch *b, double *loss, pe_error *err);

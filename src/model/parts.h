@@ -173,6 +173,8 @@ pe_status embed_backward(model *m, const model_batch *b, const real *dx, pe_erro
 pe_status heads_ready(model *m, const model_batch *b, bool backward, pe_error *err); /* work memory */
 pe_status heads_forward(model *m, const model_batch *b, int64_t l, pe_error *err);
 pe_status heads_backward(model *m, const model_batch *b, int64_t l, pe_error *err);
+/* Of one sequence, by the definition: scores and probabilities (T, H, T), either NULL. */
+pe_status heads_look(const model *m, const model_batch *b, int64_t l, real *scores, real *probabilities, pe_error *err);
 
 bool finite_all(const real *x, int64_t count); /* rows.c */
 

@@ -75,7 +75,21 @@ static void last_norm(void *arg, piece p)
     norm_rows(f->m, f->m->final, f->m->h, f->m->size, f->t->y, p);
 }
 
-static pe_status forward_layers(model *m, const model_batch *b, pe_error *err)
+/* What is wanted of a layer, once its queries, keys and values are there. */
+static pe_status look_at(const model *m, const model_inside *in, const model_batch *b, int64_t l, pe_error *err)
+{
+    const trace *t = &m->trace[l];
+    int64_t n = b->length, wide = m->layer[l].qkv.out, map = n * m->c.heads * n;
+    if (in->stream)
+        memcpy(in->stream + l * n * m->c.width, t->x, (size_t)(n * m->c.width) * sizeof(real));
+    if (in->qkv)
+        memcpy(in->qkv + l * n * wide, t->qkv, (size_t)(n * wide) * sizeof(real));
+    return heads_look(m, b, l, in->scores ? in->scores + l * map : NULL,
+                      in->probabilities ? in->probabilities + l * map : NULL, err);
+}
+
+/* in NULL: nobody looks */
+static pe_status forward_layers(model *m, const model_batch *b, const model_inside *in, pe_error *err)
 {
     int64_t rows = b->sequences * b->length;
     pass f = { .m = m, .b = b };
@@ -86,6 +100,8 @@ static pe_status forward_layers(model *m, const model_batch *b, pe_error *err)
         f.l = &m->layer[l];
         f.t = &m->trace[l];
         run_rows(m, before_attention, &f, rows);
+        if (in)
+            TRY(look_at(m, in, b, l, err));
         TRY(heads_forward(m, b, l, err));
         run_rows(m, after_attention, &f, rows);
     }
@@ -152,26 +168,35 @@ pe_status model_losses(model *m, const model_batch *b, real *losses, uint8_t *ri
 {
     TRY(check_batch(m, b, err));
     TRY(memory_for(m, b, false, err));
-    TRY(forward_layers(m, b, err));
+    TRY(forward_layers(m, b, NULL, err));
     forward_losses(m, b, right, 0);
     memcpy(losses, m->losses, (size_t)(b->sequences * b->length) * sizeof(real));
     return PE_OK;
 }
 
-static pe_status forward_text(model *m, const int32_t *token, int64_t n, pe_error *err)
+static pe_status forward_text(model *m, const model_inside *in, const int32_t *token, int64_t n, pe_error *err)
 {
     model_batch b = { .token = token, .at = pe_positions_run(1, n, 0), .sequences = 1, .length = n };
     TRY(check_batch(m, &b, err));
     TRY(memory_for(m, &b, false, err));
-    return forward_layers(m, &b, err);
+    return forward_layers(m, &b, in, err);
 }
 
 pe_status model_logits(model *m, real *logits, const int32_t *token, int64_t n, pe_error *err)
 {
-    pe_status s = forward_text(m, token, n, err);
+    pe_status s = forward_text(m, NULL, token, n, err);
     if (!s)
         logits_of(m, logits, (piece){ n - 1, 1, 0, 0 });
     return s;
+}
+
+pe_status model_look(model *m, const model_inside *out, const int32_t *token, int64_t n, pe_error *err)
+{
+    int64_t layers = m->c.layers, size = n * m->c.width;
+    TRY(forward_text(m, out, token, n, err));
+    if (out->stream)
+        memcpy(out->stream + layers * size, m->trace[layers - 1].y, (size_t)size * sizeof(real));
+    return PE_OK;
 }
 
 /* Backward: forward's lines in reverse, then the weights' gradients of the whole layer, cut by rows of the
@@ -366,7 +391,7 @@ pe_status model_gradients(model *m, const model_batch *b, double *loss, pe_error
     if (!asked)
         return io_fail(err, PE_ERR_SHAPE, "a batch in which nothing is asked has no gradient");
     TRY(memory_for(m, b, true, err));
-    TRY(forward_layers(m, b, err));
+    TRY(forward_layers(m, b, NULL, err));
     forward_losses(m, b, NULL, (real)(1 / (double)asked));
     for (int64_t i = 0; i < rows; i++)
         sum += (double)m->losses[i];

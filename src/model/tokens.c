@@ -18,7 +18,7 @@ typedef struct piece {
 
 struct tokens {
     io_bytes file;
-    piece *piece; /* by token */
+    piece *piece; /* by token; NULL: tokens are bytes */
     size_t count;
     size_t longest;       /* bytes of a piece */
     const piece **sorted; /* by their bytes */
@@ -151,6 +151,18 @@ pe_status tokens_parse(tokens **out, io_bytes *file, pe_error *err)
     return s;
 }
 
+pe_status tokens_of_bytes(tokens **out, pe_error *err)
+{
+    tokens *t = calloc(1, sizeof *t);
+    *out = t;
+    if (!t)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for the bytes of a text");
+    t->count = sizeof t->bytes;
+    for (size_t n = 0; n < sizeof t->bytes; n++)
+        t->bytes[n] = (uint8_t)n;
+    return PE_OK;
+}
+
 void tokens_free(tokens *t)
 {
     if (!t)
@@ -164,6 +176,11 @@ void tokens_free(tokens *t)
 int64_t tokens_count(const tokens *t)
 {
     return (int64_t)t->count;
+}
+
+int32_t tokens_begin(const tokens *t)
+{
+    return t->piece ? TOKENS_BEGIN : -1;
 }
 
 /* ---------------------------------------------------------------- what a token prints */
@@ -182,6 +199,10 @@ const uint8_t *tokens_piece(size_t *size, const tokens *t, int32_t before, int32
     *size = 0;
     if (token < 0 || (size_t)token >= t->count)
         return t->bytes;
+    if (!t->piece) {
+        *size = 1;
+        return &t->bytes[token];
+    }
     const piece *p = &t->piece[token];
     uint8_t byte = (uint8_t)(token - TOKENS_BYTE_0);
     if (tokens_of_byte(t, byte) == token) {
@@ -364,11 +385,26 @@ static pe_status chain_take(int32_t **out, int64_t *count, const chain *c, pe_er
     return PE_OK;
 }
 
+static pe_status take_bytes(int32_t **out, int64_t *count, const uint8_t *text, size_t size, pe_error *err)
+{
+    size_t bytes, room;
+    int32_t *list = io_add(&room, size, 1) && io_mul(&bytes, room, sizeof *list) ? malloc(bytes) : NULL;
+    if (!list)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for a text of %zu bytes", size);
+    for (size_t n = 0; n < size; n++)
+        list[n] = text[n];
+    *out = list;
+    *count = (int64_t)size;
+    return PE_OK;
+}
+
 pe_status tokens_encode(int32_t **out, int64_t *count, const tokens *t, const void *text, size_t size, pe_error *err)
 {
     chain c = { .t = t };
     *out = NULL;
     *count = 0;
+    if (!t->piece)
+        return take_bytes(out, count, text, size, err);
     pe_status s = get_room(&c, size, err);
     if (s == PE_OK)
         s = append_text(&c, text, size, err);

@@ -22,10 +22,13 @@ typedef struct tokens tokens;
 
 /* Takes file->data over, whatever comes of it: *file is empty afterwards. */
 pe_status tokens_parse(tokens **out, io_bytes *file, pe_error *err);
+/* No tokenizer: tokens 0 .. 255 are the bytes of a text. A text begins with its own first byte, and none ends it. */
+pe_status tokens_of_bytes(tokens **out, pe_error *err);
 void tokens_free(tokens *t); /* NULL is fine */
 int64_t tokens_count(const tokens *t);
+int32_t tokens_begin(const tokens *t); /* TOKENS_BEGIN, which also ends a text; -1: there is none */
 
-/* TOKENS_BEGIN, then the text as sentencepiece cuts it: a space in front, characters, then of all neighbours that make
+/* Of bytes: the bytes. Else TOKENS_BEGIN, then the text as sentencepiece cuts it: a space in front, characters, then of all neighbours that make
  * a token those with the largest score are joined, the leftmost first. A character that is no token becomes its bytes.
  * *out is malloc'ed, the caller's to free. */
 pe_status tokens_encode(int32_t **out, int64_t *count, const tokens *t, const void *text, size_t size, pe_error *err);

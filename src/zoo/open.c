@@ -79,7 +79,33 @@ static pe_status no_memory(const char *path, pe_error *err)
     return io_fail(err, PE_ERR_NOMEM, "%s: no memory for a name", path);
 }
 
-/* Tensors alone say little; a config.json beside them says all. */
+/* What posenc trained: all layers are alike, and the spec is in the file. */
+pe_status zoo_read_posenc(zoo_builder *b, const io_safetensors *st)
+{
+    io_model h;
+    zoo_part *p;
+    if (b->options->theta > 0 || b->options->pairs || b->options->type || b->options->head_dim)
+        return zoo_fail(b, PE_ERR_SPEC,
+                        "this file says its spec; theta, pairs, type and head-dim cannot be overridden");
+    TRY(io_model_read(&h, st, b->model.path, b->err));
+    TRY(zoo_add_part(b, &p, "", "posenc", h.layers));
+    p->trained = b->options->trained ? b->options->trained : h.trained;
+    for (int64_t n = 0; n < h.layers; n++)
+        TRY(zoo_set_layer(b, p, n, h.spec, (pe_shape){ h.heads, h.kv_heads, h.head_dim, h.width }, "", 0));
+    return PE_OK;
+}
+
+static pe_status read_tensors(zoo_model **out, const char *path, const io_safetensors *st, const zoo_options *options,
+                              pe_error *err)
+{
+    bool ours = io_is_model(st);
+    zoo_builder *b = zoo_begin(path, ours ? "posenc" : "safetensors", options, err);
+    if (!b)
+        return PE_ERR_NOMEM;
+    return zoo_finish(out, b, ours ? zoo_read_posenc(b, st) : zoo_read_tensors(b, st));
+}
+
+/* A model of ours says all itself; of others, tensors alone say little, and a config.json beside them says all. */
 static pe_status open_tensors(zoo_model **out, const char *path, const zoo_options *options, pe_error *err)
 {
     struct stat st;
@@ -89,13 +115,12 @@ static pe_status open_tensors(zoo_model **out, const char *path, const zoo_optio
     if (!config)
         return no_memory(path, err);
     bool there = stat(config, &st) == 0 && S_ISREG(st.st_mode);
-    pe_status s = there ? open_config(out, config, options, err) : PE_OK;
+    pe_status s = io_safetensors_open(&tensors, path, there ? NULL : err);
+    if (there && (s || !io_is_model(tensors)))
+        s = open_config(out, config, options, err);
+    else if (s == PE_OK)
+        s = read_tensors(out, path, tensors, options, err);
     free(config);
-    if (there)
-        return s;
-    TRY(io_safetensors_open(&tensors, path, err));
-    zoo_builder *b = zoo_begin(path, "safetensors", options, err);
-    s = b ? zoo_finish(out, b, zoo_read_tensors(b, tensors)) : PE_ERR_NOMEM;
     io_safetensors_free(tensors);
     return s;
 }

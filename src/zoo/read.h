@@ -11,6 +11,7 @@
  * decimal that rounds to it, the number that was written: 0.707, not 0.7070000171661377. */
 pe_status zoo_read_gguf(zoo_builder *b, const io_gguf *g);
 pe_status zoo_read_llama2c(zoo_builder *b, const io_llama2c *h);
+pe_status zoo_read_posenc(zoo_builder *b, const io_safetensors *st);
 /* What names, shapes and stored frequencies say, where there is no config.json. */
 pe_status zoo_read_tensors(zoo_builder *b, const io_safetensors *st);
 

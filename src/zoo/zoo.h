@@ -61,7 +61,7 @@ typedef struct zoo_part {
 
 typedef struct zoo_model {
     const char *path;
-    const char *format; /* "config.json", "GGUF", "safetensors", "llama2.c"                                      */
+    const char *format; /* "config.json", "GGUF", "safetensors", "llama2.c", "posenc"                            */
     zoo_part *part;     /* the language model first, or the only one                                             */
     int parts;
     zoo_note *note;
