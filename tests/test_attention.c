@@ -11,7 +11,7 @@ static const char *const combinations[] = {
     "sinusoidal+alibi", "rope+t5", "shaw+alibi:slopes=learned", "cope+rope:magnitude=1.25", "xpos+kerple",
     "deberta:buckets=8,max=32+fire:hidden=8", "transformer-xl+rope:turn=qkvo+alibi", "rope:axes=2,split=axial+window", "cope+shaw",
     "rope:learned=heads",
-    "rope+forget", "forget+inkling:distances=5,width=3,floor=2", "rope:temperature=0.1,floor=4+inkling:distances=5,width=3",
+    "rope+forget", "forget+inkling:distances=5,width=3,floor=2,scale=sqrt", "rope:temperature=0.1,floor=4+inkling:distances=5,width=3",
 };
 
 static void close_to(const char *spec, const char *what, const double *x, const double *y, int64_t n, double tolerance)

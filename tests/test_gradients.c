@@ -191,7 +191,7 @@ static void embed_backward(const char *spec)
 static const char *const combinations[] = {
     "rope+t5", "shaw+alibi:slopes=learned", "cope+rope:magnitude=1.25", "xpos+kerple", "deberta:buckets=8,max=32+fire:hidden=8",
     "transformer-xl+rope:turn=qkvo+alibi", "rope:axes=2,split=axial+window", "cope+shaw", "alibi:convention=falcon+t5:scale=sqrt",
-    "rope+forget", "forget+inkling:distances=5,width=3,floor=2", "rope:temperature=0.1,floor=4+inkling:distances=5,width=3",
+    "rope+forget", "forget+inkling:distances=5,width=3,floor=2,scale=sqrt", "rope:temperature=0.1,floor=4+inkling:distances=5,width=3",
 };
 static const char *const embed_combinations[] = { "sinusoidal+learned+integer", "learned+hierarchical:join=concat,width=6+binary:join=concat,width=5+rope" };
 

@@ -214,6 +214,7 @@ TEST(inkling_mixes_profiles_of_the_distance)
         for (int j = 0; j < 3; j++)
             assert_near(score[j], cases[n].want[j]);
     }
+    assert_true(pe_encoding_scale(encoding_of("inkling:scale=sqrt", (pe_shape){ 1, 1, 4, 0 })) == 0.5);
     pe_encoding *without;
     assert_refused(pe_encoding_new(&without, "inkling:alpha=0.5", (pe_shape){ 1, 1, 4, 0 }, &err), PE_ERR_RANGE, "only with floor");
 }

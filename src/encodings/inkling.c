@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * inkling: a vector projected from the query's token mixes trained profiles of the distance into a bias.
- *   score = tau_i (q.k/d + r_i . P[i-j]) for 0 <= i-j < N, else tau_i q.k/d
- *   tau_i = 1 + alpha ln(max((i+1)/floor, 1)), 1 without a floor             (transformers' inkling)
+ *   score = tau_i (q.k/d + r_i . P[i-j]) for 0 <= i-j < N, else tau_i q.k/d; q.k/sqrt(d) with scale=sqrt
+ *   tau_i = 1 + alpha ln(max((i+1)/floor, 1)), 1 without a floor             (transformers' inkling, inkling2)
  * The caller gives r, a few numbers per query and head. P is shared by the heads; a checkpoint's proj is its transpose.
- * The scale is 1/d because the model's queries and keys have unit size. tau multiplies queries, so it is their gain. */
+ * The scale is 1/d because Inkling's queries and keys have unit size; Inkling 2 has them as they are, up to a norm. tau
+ * multiplies queries, so it is their gain. */
 #include "encodings/shared.h"
 
-enum { DISTANCES, WIDTH, FLOOR, ALPHA };
+enum { DISTANCES, WIDTH, FLOOR, ALPHA, SCALE };
 static const pe_key keys[] = {
     { "distances", PE_KEY_INT, "1024", 1, 0x1p24, NULL, NULL,
       "N: distances 0 to N-1 have a trained profile; nothing is added past them",
@@ -18,9 +19,11 @@ static const pe_key keys[] = {
       "scores of queries from here on are multiplied by 1 + alpha ln((i+1)/floor); default: nowhere",
       "log_scaling_n_floor", false },
     { "alpha", PE_KEY_REAL, "0.1", 0, 1000, NULL, NULL, "see floor", "log_scaling_alpha", false },
+    { "scale", PE_KEY_CHOICE, "d", 0, 0, "d|sqrt", NULL, "softmax scale 1/d as in Inkling, or 1/sqrt(d) as in Inkling 2",
+      NULL, false },
 };
 static const char *const examples[] = { "inkling", "inkling:distances=6,width=4",
-                                        "inkling:distances=32,floor=4,alpha=0.5" };
+                                        "inkling:distances=32,floor=4,alpha=0.5,scale=sqrt" };
 
 static int64_t row_of_distance(const part *p, int64_t distance)
 {
@@ -50,7 +53,8 @@ static pe_status init(part *p, pe_error *err)
 {
     if (p->value[ALPHA].given && !p->value[FLOOR].given)
         return part_fail(p, err, ALPHA, "has a meaning only with floor");
-    p->scale = 1 / (double)p->shape.head_dim;
+    if (num(p, SCALE) == 0)
+        p->scale = 1 / (double)p->shape.head_dim;
     p->term[p->terms++] =
         (term){ .side = PE_QUERY, .table = 0, .extra = -1, .index = row_of_distance, .input = whole(p, WIDTH) };
     if (p->value[FLOOR].given)
@@ -85,7 +89,7 @@ const row pe_row_inkling = {
               .formula = "score = tau_i (q.k/d + r_i . P[i-j]), 0 <= i-j < N",
               .paper = "Thinking Machines Lab 2026 (transformers' inkling)",
               .arxiv = "",
-              .models = "Inkling",
+              .models = "Inkling|Inkling 2 (scale=sqrt)",
               .hooks = PE_HOOK_CONTENT,
               .idea = PE_IDEA_DATA,
               .claims =

@@ -218,6 +218,8 @@ const words chinese_registry[] = {
     { "distance from which all keys share the last bucket", "从这个距离起全部落入最后一个桶" },
     { "both: half of the buckets are for later keys; causal: later keys share bucket 0",
       "both：一半的桶留给后面的键；causal：后面的键都归 0 号桶" },
+    { "softmax scale 1/d as in Inkling, or 1/sqrt(d) as in Inkling 2",
+      "softmax 缩放取 1/d（Inkling），或 1/sqrt(d)（Inkling 2）" },
     { "softmax scale 1 as in T5, or 1/sqrt(d)", "softmax 缩放取 1（T5），或 1/sqrt(d)" },
     { "-r1 log(1 + r2 |i-j|), or -r1 |i-j|^r2", "-r1 log(1 + r2 |i-j|)，或 -r1 |i-j|^r2" },
     { "width of the network's hidden layer (ReLU)", "网络唯一隐藏层的宽度（ReLU）" },

@@ -105,6 +105,10 @@ static const struct {
     { "table_patches", A_FLAG },   /* or one row for each patch of image_size; */
     { "table_axes", A_FLAG },      /* or not stretched: a table for each axis, added up, which the spec says */
     { "pad_token", A_NUMBER },     /* pad_token_id, where positions start behind it */
+    /* inkling */
+    { "swa_heads", A_NUMBER },    /* of its sliding layers */
+    { "swa_kv_heads", A_NUMBER }, /* of its sliding layers */
+    { "floor", A_NUMBER },        /* log_scaling_n_floor */
 };
 
 static int find_key(const char *word)

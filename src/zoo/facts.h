@@ -21,7 +21,7 @@
 
 #include "posenc.h"
 
-#define ZOO_TRANSFORMERS_READ "transformers 5.22.2" /* the version that the rows and tests/golden come from */
+#define ZOO_TRANSFORMERS_READ "transformers 5.23.0" /* the version that the rows and tests/golden come from */
 
 typedef struct zoo_row {
     const char *type, *family, *words;
@@ -30,7 +30,7 @@ typedef struct zoo_row {
 extern const zoo_row zoo_rows_rope[], zoo_rows_other[], zoo_rows_parts[], zoo_rows_remote[]; /* type NULL: the end */
 
 const zoo_row *zoo_row_find(const char *type); /* NULL: unknown */
-/* Where a row was read: "transformers 5.22.2 models/llama" */
+/* Where a row was read: "transformers 5.23.0 models/llama" */
 const char *zoo_row_source(char out[120], const zoo_row *row);
 const char *zoo_unread_reason(const char *type); /* "its buckets depend on ..."; NULL: it is read, or unknown */
 

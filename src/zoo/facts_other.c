@@ -77,6 +77,7 @@ const zoo_row zoo_rows_other[] = {
     { "gpt-sw3", "spec", "folder=gpt2 hidden=768 heads=12 layers=12 length=1k spec=learned" },
     { "gptj", "rope", "hidden=4096 heads=16 layers=28 length=2k theta=1e4 fixed_theta rotary_dims_key=rotary_dim "
       "rotary_dims=64 pairs=adjacent" },
+    { "granite_docling_vision", "patches", "folder=granite_docling hidden=768 heads=12 layers=12 image=512 patch=16" },
     { "groupvit_text_model", "spec", "folder=groupvit hidden=256 heads=4 layers=12 length=77 spec=learned" },
     { "groupvit_vision_model", "patches", "folder=groupvit hidden=384 heads=6 layers=12 image=224 patch=16" },
     { "gte", "gte", "hidden=768 heads=12 layers=12 length=8k theta=1.6e5 rotary_dims_key=rotary_emb_dim" },
@@ -87,7 +88,9 @@ const zoo_row zoo_rows_other[] = {
     { "ijepa", "patches", "hidden=768 heads=12 layers=12 image=224 patch=16" },
     { "imagegpt", "spec", "hidden=512 heads=8 layers=24 length=1k spec=learned" },
     { "inkling_text", "inkling", "folder=inkling hidden=6144 heads=64/8 head_dim=128 layers=66 length=128k window=512 "
-      "pattern=SSSSSh" },
+      "pattern=SSSSSh swa_heads=64 swa_kv_heads=16" },
+    { "inkling2_text", "inkling", "folder=inkling2 hidden=4608 heads=48/8 head_dim=128 layers=48 length=1M window=1k "
+      "pattern=SSSSSh swa_heads=48 swa_kv_heads=8 floor=128000 spec=scale=sqrt" },
     { "informer", "seq2seq", "hidden=64 heads=2 layers=2 spec=sinusoidal:layout=halves" },
     { "instructblip_vision_model", "patches", "folder=instructblip hidden=1408 heads=16 layers=39 image=224 "
       "patch=14 extra_rows=1" },

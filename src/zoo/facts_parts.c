@@ -65,6 +65,7 @@ const zoo_row zoo_rows_parts[] = {
     { "got_ocr2", "parts", "text_config=qwen2" },
     { "granite4_vision", "parts", "text_config=granite4_vision_text vision_config=clip_vision_model "
       "qformer_config=blip_2_qformer" },
+    { "granite_docling", "parts", "text_config=granite_docling_text vision_config=granite_docling_vision" },
     { "granite_speech", "parts", "text_config=granite encoder_config=granite_speech_encoder "
       "projector_config=blip_2_qformer" },
     { "granite_speech_plus", "parts", "text_config=granite encoder_config=granite_speech_plus_encoder "
@@ -75,6 +76,7 @@ const zoo_row zoo_rows_parts[] = {
     { "hyperclovax_vision_v2", "parts", "text_config=hyperclovax vision_config=qwen2_5_vl_vision" },
     { "idefics2", "parts", "text_config=mistral perceiver_config=idefics2_perceiver vision_config=idefics2_vision" },
     { "idefics3", "parts", "text_config=llama vision_config=idefics3_vision" },
+    { "inkling2", "parts", "text_config=inkling2_text vision_config=inkling2_vision" },
     { "inkling_mm_model", "parts", "folder=inkling text_config=inkling_text vision_config=inkling_vision "
       "audio_config=inkling_audio" },
     { "instructblip", "parts", "text_config=opt qformer_config=instructblip_qformer "
@@ -83,12 +85,14 @@ const zoo_row zoo_rows_parts[] = {
       "vision_config=instructblipvideo_vision_model" },
     { "internvl", "parts", "text_config=qwen2 vision_config=internvl_vision" },
     { "janus", "parts", "text_config=llama vision_config=janus_vision_model vq_config=janus_vqgan" },
+    { "jev", "parts", "text_config=qwen3_5_text" },
     { "kimi_k25", "parts", "text_config=deepseek_v3 vision_config=kimi_k25_vision" },
     { "kosmos-2", "parts", "folder=kosmos2 text_config=kosmos_2_text_model vision_config=kosmos_2_vision_model" },
     { "kosmos-2.5", "parts", "folder=kosmos2_5 text_config=kosmos_2_5_text_model "
       "vision_config=kosmos_2_5_vision_model" },
     { "lasr_ctc", "parts", "folder=lasr encoder_config=lasr_encoder" },
     { "lfm2_vl", "parts", "text_config=lfm2 vision_config=siglip2_vision_model" },
+    { "lfm3_vl", "parts", "text_config=lfm3 vision_config=lfm3_vl_vision" },
     { "lighton_ocr", "parts", "text_config=qwen3 vision_config=pixtral" },
     { "llama4", "parts", "text_config=llama4_text vision_config=llama4_vision_model" },
     { "llava", "parts", "text_config=llama vision_config=clip_vision_model" },

@@ -69,6 +69,10 @@ const zoo_row zoo_rows_rope[] = {
     { "doge", "rope", "hidden=1024 heads=8/8 layers=32 length=2k theta=1e4" },
     { "dots1", "rope", "hidden=4608 heads=32/32 layers=62 length=2k theta=1e4 window=4k use_window=yes "
       "window_from_layer=62" },
+    { "dots3_note_audio_encoder", "rope", "folder=dots3_note hidden=1280 heads=20/20 layers=32 length=6000 theta=1e4 "
+      "rotary_fraction=0.5" },
+    { "dots3_note_vision_encoder", "rope", "folder=dots3_note hidden=1536 heads=24 layers=42 theta=1e4 "
+      "spec=axes=2,split=axial" },
     { "embedding_gemma2_text", "rope", "folder=embedding_gemma2 hidden=512 heads=4/2 head_dim=256 full_head_dim=512 "
       "layers=24 length=256k theta=1e6 local_theta=1e4 window=513 window_before_key=sliding_window pattern=sssssf "
       "unit_scale" },
@@ -141,6 +145,7 @@ const zoo_row zoo_rows_rope[] = {
     { "gradium_phonon_tts", "rope", "hidden=768 heads=12/12 layers=6 length=8k theta=1e4" },
     { "granite", "rope", "hidden=4096 heads=32/32 layers=32 length=2k theta=1e4" },
     { "granite4_vision_text", "rope", "folder=granite4_vision hidden=4096 heads=32/32 layers=32 length=2k theta=1e4" },
+    { "granite_docling_text", "rope", "folder=granite_docling hidden=1024 heads=16/4 layers=28 length=32k theta=1e4" },
     { "granite_swa", "rope", "hidden=2560 heads=20/4 layers=24 length=8k theta=1e4 window=128 pattern=fsss sinks=all" },
     { "granitemoe", "rope", "hidden=4096 heads=32/32 layers=32 length=2k theta=1e4" },
     { "granitemoe_swa", "rope", "hidden=4096 heads=32/32 layers=32 length=2k theta=1e4 window=128 pattern=fsss "
@@ -161,6 +166,7 @@ const zoo_row zoo_rows_rope[] = {
       "softmax_mscale sinks=all" },
     { "hyperclovax", "rope", "hidden=4096 heads=32/32 layers=32 length=2k theta=1e4" },
     { "idefics", "rope", "hidden=4096 heads=32 layers=32 length=2k theta=1e4" },
+    { "iquestcoder", "rope", "hidden=5120 heads=40/8 layers=80 length=128k theta=1e4" },
     { "jais2", "rope", "hidden=3328 heads=26/26 layers=32 length=8k theta=1e4" },
     { "jetmoe", "rope", "hidden=2048 heads=32/16 head_dim=128 layers=12 length=4k theta=1e4" },
     { "jina_embeddings_v3", "rope", "hidden=1024 heads=16 layers=24 length=8194 theta=2e4" },
@@ -174,6 +180,11 @@ const zoo_row zoo_rows_rope[] = {
       "other_layers=conv" },
     { "lfm2_moe", "rope", "hidden=2048 heads=32/8 layers=32 length=125k theta=1e6 attention_list=full_attn_idxs "
       "other_layers=conv" },
+    { "lfm3", "rope", "hidden=2048 heads=16/4 layers=24 length=125k theta=1e6 local_theta=1e4 window=256 "
+      "pattern=vvfv>svfv rope_parameters={sliding_attention:{rope_type:default,rope_theta:10000},"
+      "full_attention:{rope_type:proportional,rope_theta:1000000,partial_rotary_factor:0.5}}" },
+    { "lfm3_vl_vision", "rope", "folder=lfm3_vl hidden=1024 heads=16/8 layers=14 theta=1e6 pattern=vv>fv "
+      "spec=axes=2,split=axial" },
     { "llama", "rope", "hidden=4096 heads=32/32 layers=32 length=2k theta=1e4" },
     { "llama4_text", "rope", "folder=llama4 hidden=5120 heads=40/8 layers=48 length=128k theta=5e5 pairs=adjacent "
       "window=8k pattern=cccf norope_interval=4 query_temperature" },
@@ -315,7 +326,7 @@ const zoo_row zoo_rows_rope[] = {
     { "qwen4_exp_vision", "rope", "folder=qwen4_exp hidden=1152 heads=16 layers=27 theta=1e4 "
       "table_key=num_position_embeddings table_rows=2304 spec=axes=2,split=axial" },
     { "recurrent_gemma", "rope", "hidden=2560 heads=10/10 layers=26 theta=1e4 rotary_fraction=0.5 window=2k "
-      "pattern=rrs" },
+      "pattern=lls" },
     { "seed_oss", "rope", "hidden=4096 heads=80/8 head_dim=128 layers=64 length=512k theta=1e4" },
     { "smollm3", "rope", "hidden=2048 heads=16/4 layers=36 length=32k theta=2e6 use_window=no norope_interval=4" },
     { "solar_open", "rope", "hidden=4096 heads=64/8 head_dim=128 layers=48 length=128k theta=1e6 rotary_fraction=1" },
@@ -323,8 +334,6 @@ const zoo_row zoo_rows_rope[] = {
     { "starcoder2", "rope", "hidden=3072 heads=24/2 layers=30 length=4k theta=1e4" },
     { "step3p5", "rope", "folder=step3p7 hidden=4096 heads=64/8 head_dim=128 layers=45 length=125k theta=1e4 "
       "local_unscaled rotary_fraction=1" },
-    { "step3p5_vision", "rope", "folder=step3p7 hidden=1536 heads=16 layers=47 length=2704 theta=1e4 image=728 "
-      "patch=14 table_patches spec=axes=2,split=axial" },
     { "t5_gemma_module", "rope", "folder=t5gemma hidden=2304 heads=8/4 head_dim=256 layers=26 length=8k theta=1e4 "
       "window=4k pattern=sf" },
     { "t5gemma2_decoder", "rope", "folder=t5gemma2 hidden=2304 heads=8/4 head_dim=256 layers=26 length=128k "

@@ -139,23 +139,23 @@ static pe_status local_layers(hf_part *h, bool *given, bool local[ZOO_LAYERS_MAX
 }
 
 /* Sliding layers have a shape of their own, as many distances as the window, and scores that do not grow with the
- * position. */
+ * position. Inkling 2 (spec scale=sqrt) has other defaults. */
 pe_status hf_inkling(hf_part *h)
 {
     bool listed, local[ZOO_LAYERS_MAX] = { false };
-    int64_t width = 16, extent = 1024, floor = 0;
+    int64_t width = 16, extent = 1024, floor = (int64_t)zoo_fact_number(h->fact, "floor");
     double alpha = 0.1;
     hf_layers layers;
     h->length_keys = "max_position_embeddings|model_max_length";
     TRY(hf_measure(h));
     TRY(hf_int(h, &width, "d_rel", width));
     TRY(hf_int(h, &extent, "rel_extent", extent));
-    TRY(hf_int(h, &floor, "log_scaling_n_floor", 0));
+    TRY(hf_int(h, &floor, "log_scaling_n_floor", floor));
     if (floor)
         TRY(hf_real(h, &alpha, "log_scaling_alpha", alpha));
     pe_shape swa = h->shape;
-    TRY(hf_int(h, &swa.heads, "swa_num_attention_heads", 64));
-    TRY(hf_int(h, &swa.kv_heads, "swa_num_key_value_heads", 16));
+    TRY(hf_int(h, &swa.heads, "swa_num_attention_heads", (int64_t)zoo_fact_number(h->fact, "swa_heads")));
+    TRY(hf_int(h, &swa.kv_heads, "swa_num_key_value_heads", (int64_t)zoo_fact_number(h->fact, "swa_kv_heads")));
     TRY(hf_int(h, &swa.head_dim, "swa_head_dim", 128));
     char scaling[80] = "";
     if (floor)
@@ -169,8 +169,9 @@ pe_status hf_inkling(hf_part *h)
         bool slides = listed ? local[n] : strstr(l.kind, "sliding") != NULL;
         if (slides && !layers.window)
             return zoo_fail(h->b, PE_ERR_RANGE, "sliding_window_size is 0; layer %" PRId64 " needs 1 or more", n);
-        snprintf(spec, sizeof spec, "inkling:distances=%" PRId64 ",width=%" PRId64 "%s",
-                 slides ? layers.window : extent, width, slides ? "" : scaling);
+        snprintf(spec, sizeof spec, "inkling:distances=%" PRId64 ",width=%" PRId64 "%s%s%s",
+                 slides ? layers.window : extent, width, slides ? "" : scaling, h->fact->spec ? "," : "",
+                 h->fact->spec ? h->fact->spec : "");
         TRY(zoo_set_layer(h->b, h->part, n, spec, slides ? swa : h->shape, slides ? "hybrid_sliding" : "hybrid",
                           slides ? layers.window : 0));
     }

@@ -265,11 +265,12 @@ static pe_status run_inkling(golden *c)
     pe_params w;
     char spec[120], scaling[80] = "";
     int64_t floor = 0;
-    double alpha = 0.1;
+    double alpha = 0.1, scale = 0;
     TRY(golden_size(c, "heads", IO_REQUIRED, &m.heads));
     TRY(golden_size(c, "head_dim", IO_REQUIRED, &m.head_dim));
     TRY(golden_size(c, "log_scaling_n_floor", IO_OPTIONAL, &floor));
     TRY(io_json_real(&alpha, &c->meta, "log_scaling_alpha", IO_OPTIONAL, &c->err));
+    TRY(io_json_real(&scale, &c->meta, "scale", IO_OPTIONAL, &c->err));
     TRY(golden_real(c, "k", &k));
     TRY(golden_fits(c, "k", &k, 3, -1, -1, m.head_dim));
     m.kv_heads = k.shape[1];
@@ -283,8 +284,11 @@ static pe_status run_inkling(golden *c)
     TRY(read_heads(c, "r", m.queries, m.heads, R, &m.relative));
     if (floor)
         snprintf(scaling, sizeof scaling, ",floor=%" PRId64 ",alpha=%.17g", floor, alpha);
-    snprintf(spec, sizeof spec, "inkling:distances=%" PRId64 ",width=%" PRId64 "%s", distances, R, scaling);
+    snprintf(spec, sizeof spec, "inkling:distances=%" PRId64 ",width=%" PRId64 "%s%s", distances, R, scaling,
+             scale ? ",scale=sqrt" : "");
     TRY(start(c, &m, spec, &e, &w));
+    if (scale)
+        golden_compare(c, pe_encoding_scale(e), scale, TOL_SCALING * fabs(scale), "scale");
     float *profiles = golden_alloc(c, proj.count, sizeof *profiles); /* the transpose */
     if (!profiles)
         return PE_ERR_NOMEM;

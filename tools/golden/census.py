@@ -118,13 +118,20 @@ def tables(rotary, positions, layer_type):
     raise LeftOut(f"{type(rotary).__name__} does not run with the defaults of its config: {why}")
 
 
-def apply_function(module, config, name, picture):
+def calls(module, rotary, name):
+    """Whether the attention beside this rotary class calls the function; None: there is no attention of that name."""
+    attention = getattr(module, type(rotary).__name__.split("Rotary")[0] + "Attention", None)
+    return attention and bool(re.search(rf"\b{name}\(", inspect.getsource(attention)))
+
+
+def apply_function(module, config, name, picture, rotary):
     """The function that the attention of this module calls."""
     names = ["apply_rotary_pos_emb", "apply_rotary_emb", "apply_rotary_pos_emb_interleave"]
     if picture:
         names = ["apply_rotary_pos_emb_vision"] + names[:1]
     elif getattr(config, "rope_interleave", True):  # if the function exists, the main attention calls it
         names = names[::-1]
+    names = [one for one in names if calls(module, rotary, one)] or names
     for one in [name] if name else names:
         if hasattr(module, one):
             return getattr(module, one)
@@ -171,7 +178,7 @@ def run_case(case, model_type, text, nested, cls, layer_type, module, stored):
     cos, sin, is_complex = tables(rotary, positions, layer_type)
     inv_freq = getattr(rotary, f"{layer_type}_inv_freq" if layer_type else "inv_freq")
     scaling = getattr(rotary, f"{layer_type}_attention_scaling" if layer_type else "attention_scaling", 1.0)
-    apply = None if is_complex else apply_function(module, text, was.get("apply"), picture)
+    apply = None if is_complex else apply_function(module, text, was.get("apply"), picture, rotary)
     head = head_dim_of(text, cos.shape[-1])
     meta = {
         "model_type": model_type, "part": "text" if nested else "", "rotary_class": cls.__name__,

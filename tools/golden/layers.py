@@ -13,6 +13,7 @@ import torch
 from census import ABOUT_POSITIONS, LeftOut
 
 LAYERS = 12
+MORE = {"gemma3n_text": {"num_kv_shared_layers": 0}}  # whose defaults share the keys of more layers than 12
 ABOUT_LAYERS = re.compile(
     r"layer|layers_block_type|attn_type_list|block_types|full_attn_idxs|compress_r|first_k_dense|prefix_dense|pattern|"
     r"window|attention_chunk|interval|period"
@@ -34,7 +35,7 @@ def make(model_type):
     if model_type not in CONFIG_MAPPING:
         raise LeftOut("it has no config class of its own")
     try:
-        config = CONFIG_MAPPING[model_type](num_hidden_layers=LAYERS)
+        config = CONFIG_MAPPING[model_type](num_hidden_layers=LAYERS, **MORE.get(model_type, {}))
     except Exception as error:  # a config class may raise anything
         raise LeftOut(f"its config class does not take {LAYERS} layers: {type(error).__name__}") from error
     config._attn_implementation = "eager"

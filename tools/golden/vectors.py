@@ -423,6 +423,30 @@ def inkling(given, floor):
     return {"x": x, **seen, "out": out, "probs": probs, **weights}
 
 
+def inkling2(given):
+    """A full-attention layer of Inkling 2, likewise; its gate and its sinks, which each token has, are switched off."""
+    from transformers.models.inkling2.configuration_inkling2 import Inkling2TextConfig
+    from transformers.models.inkling2.modeling_inkling2 import Inkling2FullAttention
+
+    config = Inkling2TextConfig(
+        hidden_size=WIDTH, num_hidden_layers=1, num_attention_heads=HEADS, num_key_value_heads=2, head_dim=HEAD_DIM,
+        d_rel=4, rel_extent=9, log_scaling_n_floor=6, log_scaling_alpha=0.5, layer_types=["hybrid"],
+    )  # fmt: skip
+    module = Inkling2FullAttention(eager(config), layer_idx=0).eval()
+    weights = given.weights(module)
+    x = given.normal("x", 24, WIDTH)
+    seen = {}
+    module.q_l2_clip.register_forward_hook(lambda _, __, y: seen.update(q=y[0]))
+    module.k_l2_clip.register_forward_hook(lambda _, __, y: seen.update(k=y[0]))
+    module.v_norm.register_forward_hook(lambda _, __, y: seen.update(v=y[0]))
+    module.rel_l2_clip.register_forward_hook(lambda _, __, y: seen.update(r=y[0]))
+    module.sink_proj.register_forward_hook(lambda _, __, y: torch.full_like(y, -1e30))
+    module.gate_proj.register_forward_hook(lambda _, __, y: torch.full_like(y, 1e30))
+    mask = torch.full((24, 24), torch.finfo(torch.float32).min).triu(1)[None, None]
+    out, probs = first(module(x[None], x[None], x[None], attention_mask=mask, position_ids=torch.arange(24)[None]))
+    return {"x": x, **seen, "out": out, "probs": probs, **weights}
+
+
 def forget(given):
     """The Forgetting Transformer's attention written out: no release of it is among the models of transformers."""
     module = torch.nn.ModuleDict(
@@ -497,6 +521,9 @@ def relative_attention(stored):
     for name, floor in (("inkling", None), ("inkling_log_scaling", 6)):
         more = {"log_scaling_n_floor": floor, "log_scaling_alpha": 0.5} if floor else {}
         yield case(name, module_meta(**more, note=note), inkling, floor)
+    note = "likewise with q.k/sqrt(d); without its gate and its sinks"
+    more = {"log_scaling_n_floor": 6, "log_scaling_alpha": 0.5, "scale": HEAD_DIM**-0.5}
+    yield case("inkling2", module_meta(**more, note=note), inkling2)
     note = "score += the sum of log sigmoid(fgate_proj(x)) over j+1..i; written out in torch"
     yield case("forgetting_transformer", module_meta(note=note), forget)
     note = "whole tiny BLOOM: ALiBi causal LM, tied output"
