@@ -18,6 +18,10 @@ quick:                      # lint and the fast tests, in under a minute after a
 test:                       # everything it needs, then what a change must pass: release and sanitizers; 12 minutes on two cores
 	@scripts/test.sh test
 
+test-mpi:                   # installs Open MPI and MPICH, then the tests of libposenc_mpi on 1 to 8 ranks: RANKS="2 8"
+	@scripts/setup.sh mpi
+	@RANKS="$(RANKS)" JOBS="$(JOBS)" tests/mpi/run.sh
+
 test-all:                   # every test, the page in a browser, NEON, clang, 32 bits, musl, MSan, TSan, fuzzing: FLAVOURS="m32 musl"
 	@FLAVOURS="$(FLAVOURS)" RUNS="$(RUNS)" scripts/test.sh all
 
@@ -69,7 +73,7 @@ screens: all                # docs/screens/*.png: the page as the tests see it (
 	@POSENC=build/posenc POSENC_BUILD=build ONLY=screenshots SCREENS=docs/screens bash tests/test_page.sh
 
 clean:
-	@rm -rf build build-test build-asan build-clang build-m32 build-musl build-msan build-tsan build-fuzz web/build
+	@rm -rf build build-test build-asan build-clang build-m32 build-musl build-msan build-tsan build-fuzz build-mpi-openmpi build-mpi-mpich web/build
 
 setup-run:
 	@scripts/setup.sh run
@@ -78,5 +82,5 @@ configure:
 	@scripts/setup.sh --check build
 	@cmake -S . -B build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
 
-.PHONY: all run quick test test-all wheel test-python conformance golden check fuzz bench bench-gpu bench-docs install docs page claims screens clean setup-run configure
+.PHONY: all run quick test test-mpi test-all wheel test-python conformance golden check fuzz bench bench-gpu bench-docs install docs page claims screens clean setup-run configure
 .NOTPARALLEL:

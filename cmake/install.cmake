@@ -12,6 +12,14 @@ if(TARGET posenc_cuda)
   list(APPEND headers include/posenc_cuda.h)
   list(APPEND pc_files posenc_cuda)
 endif()
+if(TARGET posenc_mpi) # an export of its own: who asks for the component mpi needs MPI, nobody else does
+  install(TARGETS posenc_mpi posenc_mpi_static EXPORT posencMpiTargets
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+          RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(EXPORT posencMpiTargets NAMESPACE posenc:: DESTINATION ${package_dir})
+  list(APPEND headers include/posenc_mpi.h)
+  list(APPEND pc_files posenc_mpi)
+endif()
 install(TARGETS ${libraries} EXPORT posencTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

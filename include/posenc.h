@@ -76,7 +76,8 @@ typedef enum pe_status {
     PE_ERR_UNSUITED, /* this encoding has no such thing (a rotation table of an encoding without rotation)   */
     PE_ERR_IO,       /* reading or writing a file failed (tools; never the library)                          */
     PE_ERR_FORMAT,   /* a file has the wrong format      (tools; never the library)                          */
-    PE_ERR_DEVICE    /* a GPU, its driver or its compiler failed or is missing (GPU library only)            */
+    PE_ERR_DEVICE,   /* a GPU, its driver or its compiler failed or is missing (GPU library only)            */
+    PE_ERR_PEER      /* another process failed, or a message did not arrive (posenc_mpi only)                */
 } pe_status;
 
 typedef struct pe_error { /* written by every call that takes one: PE_OK and "" after a success */

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# setup.sh [--check] build|run|test|test-all|python|fuzz|wasm|page: is there what `make`, `make run`, `make test`,
-# `make test-all`, `make test-python`, `make fuzz`, the module of the page or `make page` needs? Says what is missing;
-# installs it where it may (root, or CI with sudo; never with --check); otherwise prints the line to type and fails.
+# setup.sh [--check] build|run|test|test-all|mpi|python|fuzz|wasm|page: is there what `make`, `make run`, `make test`,
+# `make test-all`, `make test-mpi`, `make test-python`, `make fuzz`, the module of the page or `make page` needs? Says what
+# is missing; installs it where it may (root, or CI with sudo; never with --check); otherwise prints the line to type and fails.
 set -euo pipefail
 check=no
 [ "${1:-}" = --check ] && check=yes && shift
@@ -11,9 +11,10 @@ case $what in
   build) wants=" build " ;;
   run) wants=" build run " ;;
   test | test-all) wants=" build run test " ;;
+  mpi) wants=" build test mpi " ;;
   fuzz | wasm | python) wants=" build $what " ;;
   page) wants=" build wasm page " ;;
-  *) echo "usage: setup.sh [--check] build|run|test|test-all|python|fuzz|wasm|page" >&2; exit 2 ;;
+  *) echo "usage: setup.sh [--check] build|run|test|test-all|mpi|python|fuzz|wasm|page" >&2; exit 2 ;;
 esac
 
 # what to look for | for what | package: Debian, Fedora, Arch, Alpine, Homebrew
@@ -28,6 +29,10 @@ jansson.h   test  libjansson-dev  jansson-devel   jansson     jansson-dev   jans
 cmocka.h    test  libcmocka-dev   libcmocka-devel cmocka      cmocka-dev    cmocka
 mpfr.h      test  libmpfr-dev     mpfr-devel      mpfr        mpfr-dev      mpfr
 g++         test  g++             gcc-c++         gcc         g++           gcc
+openmpi     mpi   libopenmpi-dev  openmpi-devel   openmpi     openmpi-dev   open-mpi
+mpirun.openmpi mpi openmpi-bin    openmpi         openmpi     openmpi       open-mpi
+mpich       mpi   libmpich-dev    mpich-devel     mpich       mpich-dev     mpich
+mpirun.mpich mpi  mpich           mpich           mpich       mpich         mpich
 python3     python python3        python3         python      python3       python
 venv        python python3-venv   python3         python      python3       python
 Python.h    python python3-dev    python3-devel   python      python3-dev   python
@@ -53,11 +58,14 @@ present() {
     wasm-rt) [ -e "$(clang --target=wasm32-wasi -print-libgcc-file-name 2>/dev/null)" ] ;;
     venv) ${PYTHON:-python3} -c 'import ensurepip, venv' 2>/dev/null ;;
     Python.h) test -e "$(${PYTHON:-python3} -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)/Python.h" ;;
+    openmpi | mpich) command -v "mpicc.$1" >/dev/null || only_mpi mpicc ;;
+    mpirun.*) command -v "$1" >/dev/null || only_mpi mpirun ;;
     *.h) found "#include <$1>" ;;
     *) command -v "$1" >/dev/null ;;
   esac
 }
 found() { printf '%s\n' "$1" | ${CC:-cc} -E - >/dev/null 2>&1; }
+only_mpi() { ! command -v apt-get && command -v "$1"; } >/dev/null # elsewhere there is one MPI at a time
 has_library() { { ldconfig -p || /sbin/ldconfig -p || ls /usr/lib /usr/local/lib /opt/homebrew/lib; } 2>/dev/null | grep "$1" >/dev/null; }
 
 missing() { # names in $names, package names of column $1 in $packages

@@ -160,6 +160,7 @@ for title in $suites; do
   for label in $labels; do account "$title" "$label"; done
 done
 [ -z "$absent" ] || printf '%s' "$absent" | sed 's/^/not run: /'
+echo "not run: attention over many processes, which needs MPI: make test-mpi"
 [ "$tier" = all ] || echo "not run: tests of higher tiers: make test-all"
 for title in $suites; do cat "$work/$title.notes"; done | LC_ALL=C sort -u | sed 's/^/to do: /'
 core_skips=$(for title in release sanitize; do [ ! -e "$work/$title.core" ] || count $title core; done |

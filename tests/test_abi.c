@@ -111,7 +111,7 @@ TEST(enumerators_keep_their_numbers)
 {
     static const int is[] = { PE_OK,       PE_ERR_NULL, PE_ERR_SPEC,  PE_ERR_SHAPE, PE_ERR_RANGE,    PE_ERR_DTYPE,
                               PE_ERR_POSITION, PE_ERR_OVERFLOW, PE_ERR_ALIGN, PE_ERR_ALIAS, PE_ERR_NOMEM,
-                              PE_ERR_UNSUITED, PE_ERR_IO, PE_ERR_FORMAT, PE_ERR_DEVICE };
+                              PE_ERR_UNSUITED, PE_ERR_IO, PE_ERR_FORMAT, PE_ERR_DEVICE, PE_ERR_PEER };
     for (int i = 0; i < COUNT(is); i++)
         assert_int_equal(is[i], i);
     static const int types[] = { PE_F32, PE_F16, PE_BF16, PE_F64, PE_Q8_0, PE_Q4_0, PE_I64, PE_I32, PE_BOOL };
