@@ -407,7 +407,7 @@ static cli_exit explore_verb(const cli_args *a, result *out)
 
 const cli_verb cli_verb_explore = {
     .name = "explore",
-    .summary = "open the page in a browser: encodings side by side, a tour, your model's config",
+    .summary = "open the page in a browser: a story, encodings side by side, your model's config",
     .operands = "[SPEC [SPEC]]",
     .operands_min = 0,
     .operands_max = 2,

@@ -50,7 +50,7 @@ export interface Slider {
 
 /** All that a link carries. "" means none. */
 export interface State {
-  tab: string; // explore, tour, model, claims, glossary
+  tab: string; // one of `tabs` in state.ts
   a: string; // a spec
   b: string; // a spec; "": A alone
   view: string; // of `posenc show`; "all"
@@ -67,8 +67,8 @@ export interface State {
   log: boolean; // distances on a logarithmic axis
   text: string; // the sentence
   walk: string; // the steps: "": folded; "5,3,8": the query's position, the key's, the width
-  step: string; // of the tour
-  demo: string; // what the reader has set in it: "3.0.n=64&1.spec=2", the step, then by demo and control
+  step: string; // the scene of the story
+  demo: string; // what the reader has set in it: "bits.0.n=64&1.spec=2", the scene, then by demo and control
   term: string; // of the glossary
   lang: Lang;
   theme: string; // "": as the system says; light, dark

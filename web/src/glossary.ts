@@ -5,8 +5,8 @@
 import type { App } from "./app";
 import { fill, h } from "./dom";
 import { terms, type Term } from "./glossary_terms";
-import { onLink } from "./tour_link";
-import { marked } from "./tour_text";
+import { onLink } from "./onlink";
+import { marked } from "./marked";
 
 const words = {
   title: { en: "Glossary", zh: "术语表" },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The words of the field, each with a definition that can be checked. Text is marked up as tour_text.ts reads it:
+// The words of the field, each with a definition that can be checked. Text is marked up as marked.ts reads it:
 // `code`, *weight*, [words](id) for another term.
 
 import type { State, Words } from "./app";
@@ -75,7 +75,7 @@ const attention: Term[] = [
       en: "If the words are shuffled, the outputs are shuffled in the same way and keep their values: A(PX) = P A(X). Attention without a mask and without a position encoding has this property, so it reads a sentence as a set.",
       zh: "把输入词打乱，输出只是跟着同样打乱，数值不变：A(PX) = P A(X)。没有掩码、没有位置编码的注意力就有这个性质，因此它把句子当成集合来读。",
     },
-    open: { tab: "tour", step: "0" },
+    open: { tab: "story", step: "0" },
   },
 ];
 
@@ -286,7 +286,7 @@ const longer: Term[] = [
       en: "Good results at sequence lengths longer than the trained length, without more training. A code for every position is necessary but not sufficient: sinusoids have one, and models that use them fail at longer lengths.",
       zh: "在比训练更长的序列上、不经训练仍能正常工作。每个位置都有编码只是必要条件，并不充分：正弦编码处处有定义，外推照样失败。",
     },
-    open: { tab: "tour", step: "8" },
+    open: { tab: "story", step: "8" },
   },
   {
     id: "interpolation",
@@ -378,7 +378,7 @@ const biases: Term[] = [
       en: "With a code added to each word, the score (x_i + p_i)ᵀ QᵀK (x_j + p_j) is a sum of four terms: word–word, word–position, position–word, position–position. Shaw, Transformer-XL, XLNet, T5 and DeBERTa each keep and replace some of them.",
       zh: "给每个词加上位置编码后，分数 (x_i + p_i)ᵀ QᵀK (x_j + p_j) 展开为四项：词–词、词–位置、位置–词、位置–位置。Shaw、Transformer-XL、XLNet、T5、DeBERTa 都是对这四项做取舍和替换。",
     },
-    open: { tab: "tour", step: "5" },
+    open: { tab: "story", step: "5" },
   },
   {
     id: "shaw",

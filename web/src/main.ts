@@ -20,7 +20,7 @@ import { makeSlider } from "./slider";
 import { firstState, isLink, readLink, tabs, writeLink } from "./state";
 import { keptTheme, onTheme, showTheme } from "./theme";
 import { loadModule, toolOf, type Tool } from "./tool";
-import { renderTour } from "./tour";
+import { renderStory } from "./story";
 import { words } from "./words";
 
 const ours = "posenc"; // what an entry of the history holds that the page has written itself
@@ -172,7 +172,7 @@ class Page implements App {
 
   private make(tab: string, root: HTMLElement): void {
     fill(root);
-    if (tab === "tour") renderTour(root, this);
+    if (tab === "story") renderStory(root, this);
     if (tab === "model") new ModelPanel(root, this);
     if (tab === "claims") new ClaimsPanel(root, this);
     if (tab === "glossary") renderGlossary(root, this);

@@ -5,7 +5,7 @@
 
 import type { Lang, State } from "./app";
 
-export const tabs = ["explore", "tour", "model", "claims", "glossary"] as const;
+export const tabs = ["story", "explore", "model", "claims", "glossary"] as const;
 
 export function firstState(lang: Lang): State {
   return {
@@ -44,6 +44,7 @@ export function readLink(hash: string, first: State): State {
   if (theme === "light" || theme === "dark") state.theme = theme;
   for (const name of ["causal", "log"] as const) state[name] = said.get(name) === "1";
   if (!state.a) state.a = first.a;
+  if (!tab && !said.has("a") && !said.has("view")) state.tab = "story"; // a link of the lab names an encoding
   return state;
 }
 

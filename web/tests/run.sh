@@ -8,7 +8,7 @@ skip() { echo "SKIP: $1"; echo "0 passed, 0 failed, 1 skipped"; exit 0; }
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || skip "no chromium (Debian: chromium)"
 command -v node >/dev/null || skip "no node (Debian: nodejs)"
 (
-  flock 9 # test_page and test_tour may run at the same time
+  flock 9 # test_page and test_story may run at the same time
   [ -e web/node_modules/playwright-core/package.json ] ||
     { command -v npm >/dev/null && cd web && timeout 120 npm ci --silent >/dev/null 2>&1; }
 ) 9<web/package.json || skip "no playwright-core, and npm cannot bring it (npm ci in web/)"

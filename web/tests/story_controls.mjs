@@ -2,7 +2,7 @@
 //
 // Every control of every row does something, and every view is drawn.
 import { calm, check, follow, open, settle, that, until, turnControl } from "./page.mjs";
-import { browser, disk, native, registry } from "./setup.mjs";
+import { browser, disk, lab, native, registry } from "./setup.mjs";
 
 /** In the page: what can be set in the form of side A, and to what. */
 function listControls(selector) {
@@ -34,7 +34,7 @@ async function answered(page) {
 const reasons = /^(?!.*no memory).*(; |needs|wants|between|outside|only|must|has a meaning)/is;
 
 check("every control of every row does something, and nothing breaks", async () => {
-  const page = await open(browser, disk, { viewport: { width: 1400, height: 900 } });
+  const page = await open(browser, lab, { viewport: { width: 1400, height: 900 } });
   let rotated = 0;
   const refused = new Map();
   for (const row of registry.encodings) {
@@ -75,7 +75,7 @@ function listStrip(selector) {
 }
 
 check("every control above the pictures changes them", async () => {
-  const page = await open(browser, disk, { viewport: { width: 1400, height: 900 } });
+  const page = await open(browser, lab, { viewport: { width: 1400, height: 900 } });
   const selector = ".strip input[type=range], .strip input[type=checkbox], .strip input[type=text]";
   const command = () => document.querySelector("#explore pre").textContent;
   let rotated = 0;
@@ -103,7 +103,7 @@ check("every control above the pictures changes them", async () => {
 });
 
 check("every view of every row is drawn", async () => {
-  const page = await open(browser, disk);
+  const page = await open(browser, lab);
   let views = 0;
   for (const row of registry.encodings) {
     await follow(page, `#a=${row.name}&view=all`);

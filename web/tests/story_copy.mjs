@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { calm, check, follow, open, settle, that, until } from "./page.mjs";
-import { browser, disk, posenc, registry, web, work } from "./setup.mjs";
+import { browser, disk, lab, posenc, registry, web, work } from "./setup.mjs";
 
 async function copied(page, name) {
   await page.evaluate((name) => document.querySelector(`#explore [role=tab][data-name=${name}]`).click(), name);
@@ -61,7 +61,7 @@ async function runCopied(page, spec) {
 }
 
 check("what it copies runs: command, C and Python print the same numbers", async () => {
-  const page = await open(browser, disk);
+  const page = await open(browser, lab);
   writeFileSync(join(work, "posenc"), `#!/bin/sh\nexec "${posenc}" "$@"\n`, { mode: 0o755 });
   const more = ["rope:theta=500000", "rope:axes=2,split=axial", "learned:rows=16/16", "rope+alibi", "sinusoidal+rope+t5"];
   let numbers = 0;

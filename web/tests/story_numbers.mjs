@@ -4,7 +4,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { calm, check, follow, open, skip, that, until } from "./page.mjs";
-import { browser, disk, native, posenc, registry, web } from "./setup.mjs";
+import { browser, disk, lab, native, posenc, registry, web } from "./setup.mjs";
 import { sameBits } from "./tools.mjs";
 
 /** As the page prints a number of the tool. */
@@ -14,7 +14,7 @@ const shown = (x) => (x === null || Number.isNaN(x) ? "" : String(Number(x.toPre
 const alike = (a, b) => a === b || (a !== "" && b !== "" && Math.abs(a - b) <= 1.01e-5 * Math.max(Math.abs(a), Math.abs(b)));
 
 check("the numbers it shows are the native library's, for every row", async () => {
-  const page = await open(browser, disk);
+  const page = await open(browser, lab);
   let compared = 0;
   for (const row of registry.encodings) {
     const shape = ["--heads", "4", "--head-dim", "16", "--model-dim", "32"];
@@ -78,7 +78,7 @@ async function door() {
 const script = await door();
 if (script)
   check("tables are, in the browser, the native bits", async () => {
-    const page = await open(browser, disk);
+    const page = await open(browser, lab);
     await page.evaluate(script);
     await page.evaluate(async () => { window.tool = window.door.toolOf(await window.door.loadModule()); return null; });
     let bytes = 0;

@@ -4,11 +4,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { calm, check, open, serve, settle, skip, that, until } from "./page.mjs";
-import { browser, disk, web } from "./setup.mjs";
+import { browser, disk, lab, web } from "./setup.mjs";
 
 check("it opens from disk, says nothing to the console and asks nobody", async () => {
   const page = await open(browser, disk);
-  that(await page.evaluate(() => document.querySelectorAll("svg, canvas").length > 0), "no picture");
+  that(await page.evaluate(() => document.querySelectorAll("svg, canvas, .weights").length > 0), "no picture");
   await settle(page, "all");
   calm(page);
   await page.close();
@@ -18,7 +18,7 @@ if (existsSync(join(web, "build", "site", "posenc.wasm")))
   check("its four files work from a server", async () => {
     const server = await serve(join(web, "build", "site"));
     const page = await open(browser, server.url);
-    that(await page.evaluate(() => document.querySelectorAll("svg, canvas").length > 0), "no picture");
+    that(await page.evaluate(() => document.querySelectorAll("svg, canvas, .weights").length > 0), "no picture");
     calm(page);
     await page.close();
     server.close();
@@ -38,7 +38,7 @@ if (existsSync(join(web, "build", "site", "posenc.wasm")))
 else skip("the site: web/build/site is made by make page");
 
 check("its policy forbids all that is not its own", async () => {
-  const page = await open(browser, disk);
+  const page = await open(browser, lab);
   const policy = await page.evaluate(() => document.querySelector("meta[http-equiv=Content-Security-Policy]")?.content ?? "");
   that(policy.startsWith("default-src 'none'") && !policy.includes("unsafe-inline") && !policy.includes("'unsafe-eval'"), policy);
   const ran = await page.evaluate(async () => {

@@ -2,7 +2,7 @@
 //
 // Links, languages, light and dark, a phone.
 import { calm, check, follow, open, settle, that, turnControl, until } from "./page.mjs";
-import { browser, disk, tabs } from "./setup.mjs";
+import { browser, disk, lab, tabs } from "./setup.mjs";
 
 check("a link restores what it was made from", async () => {
   const page = await open(browser, `${disk}#a=rope%3Atheta%3D500000&b=alibi&n=48&dim=32&heads=4`);
@@ -56,7 +56,7 @@ check("a link to no encoding says so, and the causal box tells the truth", async
 });
 
 check("pictures of what is random say so", async () => {
-  const page = await open(browser, disk);
+  const page = await open(browser, lab);
   for (const [link, random] of [["#a=t5&view=heads", true], ["#a=learned&view=table", true], ["#a=rope&view=attention", true], ["#a=alibi&view=heads", false], ["#a=rope&view=table", false]]) {
     await follow(page, link);
     that((await page.evaluate(() => /untrained/.test(document.querySelector("#pictures svg").textContent))) === random, `${link}: untrained or not`);
@@ -79,7 +79,7 @@ check("A and B have the same axes, and what is pointed at in one is shown in bot
 
 check("light and dark, by the system and by the button", async () => {
   const paper = () => getComputedStyle(document.body).backgroundColor;
-  const light = await open(browser, disk, { colorScheme: "light" }), dark = await open(browser, disk, { colorScheme: "dark" });
+  const light = await open(browser, lab, { colorScheme: "light" }), dark = await open(browser, lab, { colorScheme: "dark" });
   const [a, b] = [await light.evaluate(paper), await dark.evaluate(paper)];
   that(a !== b, `both are ${a}`);
   await light.evaluate(() => document.getElementById("theme").click());
@@ -92,7 +92,7 @@ check("light and dark, by the system and by the button", async () => {
 });
 
 check("a phone scrolls it one way only", async () => {
-  const page = await open(browser, disk, { viewport: { width: 390, height: 844 } });
+  const page = await open(browser, lab, { viewport: { width: 390, height: 844 } });
   for (const lang of ["en", "zh"])
     for (const link of [...tabs.map((t) => `tab=${t}`), "a=rope&b=t5&view=all", "a=rope:sections=8/12/12"]) {
       await follow(page, `#lang=${lang}&${link}`);
@@ -138,7 +138,7 @@ check("playing goes on, or stops, in the other language, and nothing breaks", as
 });
 
 check("a spec that looks like an option is a spec, and + may stand in a value of it", async () => {
-  const page = await open(browser, disk);
+  const page = await open(browser, lab);
   const said = async (spec) => {
     await follow(page, `#a=${encodeURIComponent(spec)}`);
     return page.evaluate(() => [...document.querySelectorAll("#explore .error")].map((e) => e.textContent).filter(Boolean).join(" "));

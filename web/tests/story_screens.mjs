@@ -13,7 +13,8 @@ check("screenshots of light, dark, phone and Chinese", async () => {
     ["dark", "#a=rope&b=rope%3Atheta%3D500000&view=decay", { colorScheme: "dark" }],
     ["phone", "#a=rope&view=table", { viewport: { width: 390, height: 844 } }],
     ["chinese", "#a=alibi&b=t5&view=bias&lang=zh", {}],
-    ["tour", "#tab=tour&step=8", {}],
+    ["story", "", {}],
+    ["story-phone", "#lang=zh", { viewport: { width: 390, height: 844 } }],
   ];
   for (const [name, link, options] of shots) {
     const page = await open(browser, disk + link, { viewport: { width: 1280, height: 900 }, ...options });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// The tour, step 5: the four terms of a score, and the relative encodings as edits of them.
+// The story: the four terms of a score, and the relative encodings as edits of them.
 
 import { tex } from "./tex";
-import type { Option, Step } from "./tour_step";
+import type { Option, Scene } from "./story_scene";
 
 const edits: Option[] = [
   {
@@ -56,10 +56,14 @@ const edits: Option[] = [
   },
 ];
 
-export const terms: Step[] = [
+export const terms: Scene[] = [
   {
-    id: "5",
-    title: { en: "The four terms, and six edits", zh: "四项展开与六种改法" },
+    id: "terms",
+    title: { en: "Write the distance into the score", zh: "把距离写进分数" },
+    lead: {
+      en: "Multiply out the score of two words with codes: four terms. The distance is in none of them, so people wrote it in: keep some terms, replace the others.",
+      zh: "把两个带编码的词的分数展开，共有四项，没有一项直接含有距离。于是人们动手改写：留下几项，换掉几项。",
+    },
     formulas: {
       four: tex`(x_i+p_i)^{\top}W(x_j+p_j) = x_i^{\top}Wx_j + x_i^{\top}Wp_j + p_i^{\top}Wx_j + p_i^{\top}Wp_j`,
       w: tex`W = W_Q^{\top}W_K`,
@@ -90,6 +94,7 @@ export const terms: Step[] = [
     demos: [
       {
         title: { en: "The bias that is added to the score", zh: "分数上加了什么" },
+        insight: { en: "Every diagonal has one colour: the term depends on the distance alone.", zh: "每条对角线一种颜色：这一项只依赖距离。" },
         controls: [
           { kind: "choice", id: "spec", label: { en: "Edit", zh: "改法" }, options: edits },
           { kind: "slider", id: "head", label: { en: "Head", zh: "头" }, value: 0, min: 0, max: 7 },
@@ -100,6 +105,7 @@ export const terms: Step[] = [
       },
       {
         title: { en: "What one word is told about the positions of the others", zh: "从一个词看其他词的位置" },
+        insight: { en: "Choose another word: the pattern moves along with it.", zh: "换一个词看，图案跟着平移。" },
         controls: [
           { kind: "choice", id: "spec", label: { en: "Edit", zh: "改法" }, options: edits.map(({ value, label }) => ({ value, label })) },
           {
@@ -112,6 +118,7 @@ export const terms: Step[] = [
       },
       {
         title: { en: "Check each edit", zh: "每种改法真如所说吗？" },
+        insight: { en: "Each paper's own sentence about its terms, measured.", zh: "每篇论文对自己那几项的说法，逐条实测。" },
         controls: [
           {
             kind: "choice", id: "claim", label: { en: "Claim", zh: "论断" },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Parts that go on by links: the tour to another step, the glossary to another term.
+// Parts that go on by links: the story to another scene, the glossary to another term.
 
 const heard = new WeakMap<HTMLElement, () => void>();
 

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
-// A demo of the tour: its controls, and what the tool answers to their values. Whatever changes, only the outputs that
+// A demo of the story: its controls, and what the tool answers to their values. Whatever changes, only the outputs that
 // hold its {name} are asked again.
 
-import { sentence, type App, type State } from "./app";
+import { sentence, type App, type Slider, type State } from "./app";
 import { fill, h, newId } from "./dom";
-import { claimOutput } from "./tour_claim";
-import type { ChoiceControl, Control, Demo, Option, Output, TextControl } from "./tour_step";
-import { marked, paragraph, type Formulas } from "./tour_text";
+import { WhileSeen } from "./frame";
+import { claimOutput } from "./story_claim";
+import { clockOutput } from "./story_clock";
+import { Player } from "./story_play";
+import { rowsOutput } from "./story_rows";
+import { wordsField } from "./story_words";
+import type { ChoiceControl, Control, Demo, Option, Output, TextControl } from "./story_scene";
+import { marked, paragraph, type Formulas } from "./marked";
 import { walkOutput } from "./walk_steps";
 
 const words = {
-  open: { en: "Open it in the explorer", zh: "在“探索”页打开" },
+  open: { en: "Open it in the lab", zh: "在实验台打开" },
 };
 
 export type Values = Map<string, string>; // by the control's id
@@ -29,7 +34,7 @@ export function command(templates: readonly string[], values: Values): string[] 
 
 function firstValue(c: Control, app: App): string {
   if (c.kind === "slider") return String(c.value);
-  return c.kind === "text" ? app.t(c.value) : (c.options[0]?.value ?? "");
+  return c.kind === "choice" ? (c.options[0]?.value ?? "") : app.t(c.value);
 }
 
 /** A control's value as a link has it: of a choice, which one. */
@@ -41,7 +46,7 @@ function said(c: Control, value: string): string {
 function heard(c: Control, text: string | null): string | undefined {
   if (text === null || text === "") return undefined;
   if (c.kind === "choice") return c.options[Number(text)]?.value;
-  if (c.kind === "text") return text.slice(0, 400);
+  if (c.kind === "text" || c.kind === "words") return text.slice(0, 400);
   const value = Number(text);
   return value >= c.min && value <= c.max ? String(value) : undefined;
 }
@@ -91,16 +96,18 @@ function choiceButtons(c: ChoiceControl, formulas: Formulas, values: Values, cha
   return h("div", {}, h("fieldset", { class: "choices" }, label, ...buttons), note);
 }
 
-function addControl(to: HTMLElement, c: Control, formulas: Formulas, values: Values, changed: (id: string) => void, app: App): void {
-  if (c.kind === "text") to.append(textField(c, values, changed, app));
+function addControl(to: HTMLElement, c: Control, formulas: Formulas, values: Values, changed: (id: string) => void, app: App): Slider | null {
+  if (c.kind === "words") to.append(wordsField(app.t(c.label), values.get(c.id) ?? "", app, (text) => { values.set(c.id, text); changed(c.id); }));
+  else if (c.kind === "text") to.append(textField(c, values, changed, app));
   else if (c.kind === "choice") to.append(choiceButtons(c, formulas, values, changed, app));
   else {
     const { min, max, step = 1, log = false } = c;
-    app.slider(to, { label: app.t(c.label), value: Number(values.get(c.id)), min, max, step, log }, (value) => {
+    return app.slider(to, { label: app.t(c.label), value: Number(values.get(c.id)), min, max, step, log }, (value) => {
       values.set(c.id, String(value));
       changed(c.id);
     });
   }
+  return null;
 }
 
 /** The rows of the "data" a command prints as JSON. */
@@ -124,23 +131,27 @@ function besideOutput(el: HTMLElement, first: string, second: string, view: stri
 /** Everything an output says of its command, to see which controls it listens to. */
 function mentions(o: Output): string {
   if (o.kind === "claim") return o.claim;
-  return o.kind === "data" ? o.command.join(" ") : [o.spec, o.kind === "picture" ? o.beside ?? "" : "", ...(o.options ?? [])].join(" ");
+  if (o.kind === "clock") return [...o.command, o.at, o.other ?? ""].join(" ");
+  return o.kind === "data" ? o.command.join(" ") : [o.spec, ...(o.kind === "picture" ? [o.beside ?? "", o.view] : []), ...(o.options ?? [])].join(" ");
 }
 
-function show(el: HTMLElement, o: Output, values: Values, app: App): void {
+function show(el: HTMLElement, o: Output, values: Values, set: (id: string, value: number) => void, app: App): void {
   if (o.kind === "claim") claimOutput(el, filled(o.claim, values), app);
+  else if (o.kind === "rows") rowsOutput(el, filled(o.spec, values), command(o.options, values), app);
+  else if (o.kind === "clock") clockOutput(el, o, command(o.command, values), Number(filled(o.at, values)), Number(filled(o.other ?? "0", values)), app,
+    (which, t) => set((which === "at" ? o.at : o.other ?? "").slice(1, -1), t));
   else if (o.kind === "data") dataOutput(el, command(o.command, values), app.t(o.caption), app);
   else {
     const spec = filled(o.spec, values), options = command(o.options ?? [], values);
     if (o.kind === "walk") walkOutput(el, spec, options, app);
-    else if (!o.beside) app.picture(el, { spec, view: o.view, options });
+    else if (!o.beside) app.picture(el, { spec, view: filled(o.view, values), options });
     else besideOutput(el, spec, filled(o.beside, values), o.view, options, app);
   }
 }
 
 /** The same picture in the explorer, with what it can take over from the demo. */
 function explorer(o: Output & { kind: "picture" }, values: Values): Partial<State> {
-  const state: Partial<State> = { tab: "explore", a: filled(o.spec, values), b: filled(o.beside ?? "", values), view: o.view };
+  const state: Partial<State> = { tab: "explore", a: filled(o.spec, values), b: filled(o.beside ?? "", values), view: filled(o.view, values) };
   if (values.has("n")) state.n = Number(values.get("n"));
   if (values.has("words")) state.text = values.get("words") ?? "";
   return state;
@@ -154,25 +165,34 @@ function listens(o: Output, values: Values): Set<string> {
 }
 
 /** An output's place on the page, and how it is filled. */
-function output(o: Output, values: Values, app: App): { o: Output; box: HTMLElement; draw: () => void } {
+function output(o: Output, values: Values, set: (id: string, value: number) => void, app: App): { o: Output; box: HTMLElement; draw: () => void } {
   const scrolls = o.kind === "walk" ? { tabindex: 0, role: "region", "aria-label": filled(o.spec, values) } : {};
   const el = h("div", { class: `output ${o.kind}`, ...scrolls });
-  if (o.kind !== "picture") return { o, box: el, draw: () => show(el, o, values, app) };
+  const seen = new WhileSeen(el, () => show(el, o, values, set, app)), draw = (): void => seen.ask();
+  if (o.kind !== "picture") return { o, box: el, draw };
   const link = app.leads(h("a", { class: "open" }, app.t(words.open)), () => explorer(o, values));
-  const draw = (): void => show(el, o, values, app);
   return { o, box: h("div", { class: o.narrow ? "narrow" : null }, el, link), draw };
 }
 
 export function renderDemo(demo: Demo, formulas: Formulas, values: Values, keep: () => void, app: App): HTMLElement {
-  const outputs = demo.outputs.map((o) => output(o, values, app));
+  const sliders = new Map<string, Slider>();
+  const set = (id: string, value: number): void => {
+    sliders.get(id)?.set(value);
+    values.set(id, String(value));
+    changed(id);
+  };
+  const outputs = demo.outputs.map((o) => output(o, values, set, app));
   const changed = (id: string): void => {
     for (const { o, draw } of outputs) if (listens(o, values).has(id)) draw();
     keep();
   };
   const controls = h("div", { class: "demo-controls" });
-  for (const c of demo.controls) addControl(controls, c, formulas, values, changed, app);
-  const section = h("section", { class: "demo", "aria-label": app.t(demo.title) },
-    h("h3", {}, app.t(demo.title)), controls, ...outputs.map(({ box }) => box));
-  queueMicrotask(() => outputs.forEach(({ draw }) => draw())); // a picture is as wide as its place, once it has one
-  return section;
+  for (const c of demo.controls) {
+    const slider = addControl(controls, c, formulas, values, changed, app);
+    if (slider) sliders.set(c.id, slider);
+    if (slider && c.kind === "slider" && c.play) new Player(slider, c.play, c.min, c.max, (value) => set(c.id, value), app);
+  }
+  const [first, ...rest] = outputs.map(({ box }) => box);
+  return h("section", { class: "demo", "aria-label": app.t(demo.title) },
+    h("h3", { class: "hidden" }, app.t(demo.title)), h("p", { class: "insight" }, ...marked(app.t(demo.insight), app, formulas)), controls, first, ...rest);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The little mark-up of the tour and the glossary, read into elements: `code`, *weight*, [words](term) for a link into
+// The little mark-up of the story and the glossary, read into elements: `code`, *weight*, [words](term) for a link into
 // the glossary, {name} for a formula. No HTML is read; formulas are MathML made by the build.
 
 import type { App } from "./app";

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// The tour, steps 6 to 8: rotation, more dimensions, longer texts.
+// The story: rotation, more dimensions, longer texts.
 
 import { tex } from "./tex";
-import type { Step } from "./tour_step";
+import type { Scene } from "./story_scene";
 
-const rotary: Step = {
-  id: "6",
-  title: { en: "RoPE: derive the rotation from an equation", zh: "旋转：从方程解出 RoPE" },
+const rotary: Scene = {
+  id: "rotary",
+  title: { en: "Turn the arrows: RoPE", zh: "旋转箭头：RoPE" },
+  lead: {
+    en: "Can an encoding act on each word alone and still give scores of the distance? Turn the query by its place and the key by its own: what is left between them is the difference. Drag the arrows.",
+    zh: "能不能让编码只作用在单个词上，分数却只看距离？把查询按自己的位置转，把键按自己的位置转：两者之间剩下的，正是位置差。拨动箭头看看。",
+  },
   formulas: {
     want: tex`\langle f(q,m),\,f(k,n)\rangle = g(q,k,m-n)`,
     start: tex`f(q,0)=q`,
@@ -52,7 +56,20 @@ const rotary: Step = {
   },
   demos: [
     {
+      title: { en: "A query and a key, turned by their places", zh: "查询与键，各按自己的位置旋转" },
+      insight: { en: "Move both by the same number of words: both arrows turn, and the angle between them stays.", zh: "两者一起移动同样多个词：两支箭头都在转，它们之间的夹角不变。" },
+      controls: [
+        { kind: "slider", id: "m", label: { en: "Query at", zh: "查询位置" }, value: 9, min: 0, max: 128, play: 120 },
+        { kind: "slider", id: "o", label: { en: "Key at", zh: "键位置" }, value: 5, min: 0, max: 128, play: 120 },
+      ],
+      outputs: [
+        { kind: "clock", look: "arrows", command: ["table", "rope:theta=100", "-n", "129", "--head-dim", "8"], at: "{m}", other: "{o}" },
+        { kind: "claim", claim: "rope-relative" },
+      ],
+    },
+    {
       title: { en: "Dials: each pair has its own frequency", zh: "表盘：每对各有各的转速" },
+      insight: { en: "Fast pairs go round many times, slow ones hardly move.", zh: "快的对转了许多圈，慢的几乎不动。" },
       controls: [
         { kind: "slider", id: "n", label: { en: "Positions", zh: "位置数" }, value: 16, min: 2, max: 256, log: true },
         { kind: "slider", id: "start", label: { en: "First position", zh: "起始位置" }, value: 0, min: 0, max: 4096 },
@@ -62,19 +79,20 @@ const rotary: Step = {
     },
     {
       title: { en: "The score of one query and one key, step by step", zh: "一步一步算给你看" },
+      insight: { en: "Every angle depends on the places; the score only on their difference.", zh: "每个角度都依赖位置，分数却只依赖位置差。" },
       controls: [
         { kind: "slider", id: "m", label: { en: "Query at m", zh: "查询位置 m" }, value: 5, min: 0, max: 100 },
         { kind: "slider", id: "o", label: { en: "Key at n", zh: "键位置 n" }, value: 3, min: 0, max: 100 },
       ],
       outputs: [
         { kind: "walk", spec: "rope", options: ["--pos", "{m}", "--key", "{o}", "--dim", "4"] },
-        { kind: "claim", claim: "rope-relative" },
         { kind: "claim", claim: "rope-turns-once" },
         { kind: "claim", claim: "rope-keeps-norms" },
       ],
     },
     {
       title: { en: "The distance decay and its limits", zh: "远程衰减，以及它没说的事" },
+      insight: { en: "The bound falls on average. A score need not: decay is a tendency, not a law.", zh: "上界平均而言在下降，分数却未必：衰减是倾向，不是定律。" },
       controls: [
         { kind: "slider", id: "n", label: { en: "Largest distance", zh: "最远距离" }, value: 256, min: 16, max: 4096, log: true },
         { kind: "slider", id: "d", label: { en: "Head width", zh: "头宽度" }, value: 64, min: 4, max: 256, step: 2 },
@@ -92,9 +110,13 @@ const rotary: Step = {
   },
 };
 
-const axes: Step = {
-  id: "7",
+const axes: Scene = {
+  id: "axes",
   title: { en: "More dimensions", zh: "推广到多维" },
+  lead: {
+    en: "A patch of a picture has two coordinates. Give half of the pairs to each: a step to the right turns some dials, a step down turns the others.",
+    zh: "图像块有两个坐标，那就各给一半旋转对：往右一步转动一些表盘，往下一步转动另一些。",
+  },
   formulas: {
     block: tex`\begin{pmatrix}R_{x\theta} & 0\\ 0 & R_{y\theta}\end{pmatrix}`,
     wrong: tex`R_{(x+y)\theta}`,
@@ -117,6 +139,7 @@ const axes: Step = {
   demos: [
     {
       title: { en: "Which pairs an axis rotates", zh: "哪些对归哪个轴" },
+      insight: { en: "Each axis turns its own dials and leaves the others still.", zh: "每个轴只转自己的表盘，其余不动。" },
       controls: [
         {
           kind: "choice", id: "spec", label: { en: "Split", zh: "分配方式" },
@@ -148,9 +171,13 @@ const axes: Step = {
   },
 };
 
-const longer: Step = {
-  id: "8",
+const longer: Scene = {
+  id: "longer",
   title: { en: "Longer than the trained length", zh: "比训练更长" },
+  lead: {
+    en: "Any place can be turned to, so RoPE runs at any length, but the slowest hands reach angles that no training text showed. Scaling them is a choice of which hands to slow down.",
+    zh: "任何位置都能旋转，所以 RoPE 在任意长度下都能跑；但最慢的指针会转到训练时从未见过的角度。各种缩放，说到底是选择让哪些指针慢下来。",
+  },
   formulas: {
     turns: tex`r_i = L\,\theta_i/2\pi`,
     linear: tex`\theta_i \to \theta_i/s`,
@@ -170,23 +197,10 @@ const longer: Step = {
       "效果如何？我们让它们比了一场：字节级模型，在小说上以长度 256 训练，用另一本小说在至多 16 倍长度上测试，改动之后不再训练。线性内插若不微调，比什么都不做还糟；NTK 与 YaRN 能多撑两到四倍；随距离衰减的偏置则根本用不着这些。",
     ],
   },
-  table: {
-    caption: {
-      en: "Bits per byte at each length, smaller is better; one seed. The run, its settings and its limits: docs/results.md",
-      zh: "各长度下的每字节比特数，越小越好；单个种子。运行条件与局限见 docs/results.md",
-    },
-    columns: [{ en: "", zh: "" }, ...["256", "512", "1024", "2048", "4096"].map((n) => ({ en: n, zh: n }))],
-    rows: [
-      { name: { en: "RoPE", zh: "RoPE" }, row: "rope", values: ["2.04", "2.37", "3.45", "4.41", "5.02"] },
-      { name: { en: "RoPE, linear", zh: "RoPE，线性" }, row: "rope, linear at test", values: ["2.04", "3.99", "5.08", "5.50", "5.65"] },
-      { name: { en: "RoPE, NTK", zh: "RoPE，NTK" }, row: "rope, NTK at test", values: ["2.04", "2.13", "2.43", "3.30", "3.93"] },
-      { name: { en: "RoPE, YaRN", zh: "RoPE，YaRN" }, row: "rope, YaRN at test", values: ["2.04", "2.12", "2.53", "2.52", "3.12"] },
-      { name: { en: "ALiBi", zh: "ALiBi" }, row: "alibi", values: ["2.15", "2.14", "2.13", "2.13", "2.13"] },
-    ],
-  },
   demos: [
     {
       title: { en: "Wavelengths and the trained length", zh: "波长与训练长度" },
+      insight: { en: "Linear slows every hand, NTK only the slow ones, YaRN those that did not come round.", zh: "线性让所有指针变慢，NTK 只放慢慢的，YaRN 放慢没转满一圈的。" },
       controls: [
         {
           kind: "choice", id: "spec", label: { en: "Scaling", zh: "缩放方式" },
@@ -214,4 +228,4 @@ const longer: Step = {
   },
 };
 
-export const rotation: Step[] = [rotary, axes, longer];
+export const rotation: Scene[] = [rotary, axes, longer];

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
-// The tour, steps 1 to 3: integers, their fractions, their bits.
+// The story: integers, their fractions, their bits.
 
 import { tex } from "./tex";
-import type { SliderControl, Step } from "./tour_step";
+import type { Scene, SliderControl } from "./story_scene";
 
 const length: SliderControl = {
   kind: "slider", id: "n", label: { en: "Positions", zh: "位置数" }, value: 64, min: 8, max: 512, log: true,
 };
 
-const integer: Step = {
-  id: "1",
-  title: { en: "Number the words", zh: "直接用整数编号" },
+const integer: Scene = {
+  id: "integer",
+  title: { en: "Count the words", zh: "直接用整数编号" },
+  lead: {
+    en: "Number the words and add the number to each word. Every place has its own number, and nobody needs to know the length. Press play.",
+    zh: "给每个词编号，把号码加到词向量上。每个位置都不同，也不必知道全文多长。按播放看看。",
+  },
   formulas: { code: tex`p_t = t`, sum: tex`x_t + p_t\,\mathbf 1` },
   text: {
     en: [
@@ -27,7 +31,14 @@ const integer: Step = {
   },
   demos: [
     {
+      title: { en: "A word and its number", zh: "词与它的号码" },
+      insight: { en: "The word does not shrink. The number grows, and soon the word is noise.", zh: "词并没有变小，是号码在长大；很快，词就成了噪声。" },
+      controls: [{ kind: "slider", id: "t", label: { en: "Position", zh: "位置" }, value: 3, min: 0, max: 512, play: 60 }],
+      outputs: [{ kind: "clock", look: "bar", command: ["table", "integer", "-n", "513", "--model-dim", "1"], at: "{t}" }],
+    },
+    {
       title: { en: "How large the code is", zh: "编码有多大" },
+      insight: { en: "A word's numbers stay near 1; the code has no bound.", zh: "词向量的分量一直只有 1 左右，编码却没有上界。" },
       controls: [length],
       outputs: [
         { kind: "picture", spec: "integer", view: "curves", options: ["-n", "{n}", "--model-dim", "8", "--pairs", "0"] },
@@ -36,6 +47,7 @@ const integer: Step = {
     },
     {
       title: { en: "Attention with integer codes", zh: "词还剩下什么" },
+      insight: { en: "Every word looks at one end of the sentence, whichever word is there.", zh: "所有词都盯着句子的一端，不管那里是什么词。" },
       controls: [
         {
           kind: "text", id: "words", label: { en: "Sentence", zh: "句子" },
@@ -51,9 +63,13 @@ const integer: Step = {
   },
 };
 
-const normalised: Step = {
-  id: "2",
+const normalised: Scene = {
+  id: "fraction",
   title: { en: "Divide by the length", zh: "除以长度" },
+  lead: {
+    en: "Then divide by the length, so that no number is above 1. Now the same place has another number in every text, and a model that writes does not know the length.",
+    zh: "那就除以总长度，谁也不超过 1。可这样一来，同一个位置在每篇文本里号码都不同；而且边写边生成的模型并不知道总长。",
+  },
   formulas: { code: tex`p_t = t/N`, step: tex`p_{t+1} - p_t = 1/N` },
   text: {
     en: [
@@ -70,6 +86,7 @@ const normalised: Step = {
   demos: [
     {
       title: { en: "The same position in a short and in a long text", zh: "同一个位置，短文本与长文本" },
+      insight: { en: "Position 5 of 8 and position 5 of 512: one place, two codes.", zh: "8 个词里的第 5 位与 512 个词里的第 5 位：同一个位置，两个编码。" },
       controls: [{ kind: "slider", id: "len", label: { en: "Length N", zh: "长度 N" }, value: 32, min: 8, max: 512, log: true }],
       outputs: [
         { kind: "picture", spec: "normalised:length={len}", view: "curves", options: ["-n", "{len}", "--model-dim", "8", "--pairs", "0"] },
@@ -85,9 +102,13 @@ const normalised: Step = {
   },
 };
 
-const binary: Step = {
-  id: "3",
+const binary: Scene = {
+  id: "bits",
   title: { en: "Write the number in bits", zh: "写成二进制" },
+  lead: {
+    en: "Write the number in bits: each bit is 0 or 1, and twice as slow as the bit before it. Press play and watch how many lamps switch at once.",
+    zh: "把号码写成二进制：每一位非 0 即 1，一位比一位慢一倍。按播放，看每一步有几盏灯同时切换。",
+  },
   formulas: {
     code: tex`p_t[c] = \lfloor t/2^c \rfloor \bmod 2`,
     period: tex`2^{c+1}`,
@@ -107,27 +128,27 @@ const binary: Step = {
   },
   demos: [
     {
-      title: { en: "Eight bits of a position", zh: "一个位置的八个比特" },
-      controls: [{ kind: "slider", id: "t", label: { en: "First position", zh: "起始位置" }, value: 252, min: 0, max: 508 }],
-      outputs: [
-        { kind: "data", command: ["table", "binary", "-n", "5", "--start", "{t}", "--model-dim", "8"],
-          caption: { en: "The codes of five positions from there on, lowest bit first", zh: "从该位置起的五个编码，最低位在前" } },
-      ],
+      title: { en: "Eight lamps", zh: "八盏灯" },
+      insight: { en: "From 127 to 128 all eight switch at once: near places can have codes that are far apart.", zh: "从 127 到 128，八盏灯同时切换：相邻的位置，编码可以相差很远。" },
+      controls: [{ kind: "slider", id: "t", label: { en: "Position", zh: "位置" }, value: 12, min: 0, max: 255, play: 350 }],
+      outputs: [{ kind: "clock", look: "lamps", command: ["table", "binary", "-n", "256", "--model-dim", "8"], at: "{t}" }],
     },
     {
       title: { en: "Bits as square waves", zh: "把比特看成时钟" },
+      insight: { en: "Each column is a wave with twice the period of the one before. Two bits jump between four corners.", zh: "每一列都是方波，周期是前一列的两倍；两个比特在四个角之间跳来跳去。" },
       controls: [length],
       outputs: [
         { kind: "picture", spec: "binary", view: "table", options: ["-n", "{n}", "--model-dim", "8"], narrow: true },
+        { kind: "picture", spec: "binary", view: "path", options: ["-n", "{n}", "--model-dim", "8"], narrow: true },
         { kind: "claim", claim: "bit-periods" },
         { kind: "claim", claim: "binary-jumps" },
       ],
     },
   ],
   tries: {
-    en: "Set the first position to 126 and look at the step from 127 to 128: every bit changes. At 252 the code reads 0 0 1 1 1 1 1 1, lowest bit first, which is 11111100 reversed.",
-    zh: "把起始位置设成 126，看 127 到 128 这一步：八位全变。设成 252，第一行是 0 0 1 1 1 1 1 1（最低位在前），倒过来正是 11111100。",
+    en: "Set the position to 128 and look at the step from 127: every bit changes. At 252 the lamps read 11111100.",
+    zh: "把位置设成 128，看从 127 走来的这一步：八位全变。设成 252，灯正好是 11111100。",
   },
 };
 
-export const codes: Step[] = [integer, normalised, binary];
+export const codes: Scene[] = [integer, normalised, binary];

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 //
-// The tour, step 4: sinusoids.
+// The story: sinusoids.
 
 import { tex } from "./tex";
-import type { Step } from "./tour_step";
+import type { Scene } from "./story_scene";
 
-export const waves: Step[] = [
+export const waves: Scene[] = [
   {
-    id: "4",
-    title: { en: "Smooth frequencies: sinusoids", zh: "光滑的时钟：正弦编码" },
+    id: "waves",
+    title: { en: "Turn bits into clocks: sinusoids", zh: "把比特变成时钟：正弦编码" },
+    lead: {
+      en: "Keep the clocks and make them smooth: replace each bit by a hand that turns, every hand slower than the one before. Press play, scrub, or drag a hand.",
+      zh: "保留这组时钟，把它们变光滑：每一位换成一根匀速转动的指针，一根比一根慢。按播放、拖滑块，或直接拨动指针。",
+    },
     formulas: {
       code: tex`p_t[2i] = \sin(t\,\omega_i),\quad p_t[2i{+}1] = \cos(t\,\omega_i),\quad \omega_i = \theta^{-2i/d}`,
       base: tex`\theta = 10000`,
@@ -40,7 +44,18 @@ export const waves: Step[] = [
     },
     demos: [
       {
+        title: { en: "Six clocks", zh: "六只时钟" },
+        insight: { en: "One step turns each hand by its own angle, from wherever it points: moving on is one rotation.", zh: "走一步，每根指针都转过自己的角度，与它原来指向哪里无关：前进就是旋转。" },
+        controls: [{ kind: "slider", id: "t", label: { en: "Position", zh: "位置" }, value: 4, min: 0, max: 500, play: 90 }],
+        outputs: [
+          { kind: "clock", look: "dials", command: ["table", "sinusoidal", "-n", "501", "--model-dim", "12"], at: "{t}", hands: [[1, 0], [3, 2], [5, 4], [7, 6], [9, 8], [11, 10]] },
+          { kind: "claim", claim: "shift-rotates" },
+          { kind: "claim", claim: "sinusoids-smooth" },
+        ],
+      },
+      {
         title: { en: "The table of codes", zh: "编码表" },
+        insight: { en: "The first columns change from word to word, the last hardly within a book.", zh: "前几列一个词一变，最后几列在一整本书里几乎不动。" },
         controls: [
           { kind: "slider", id: "n", label: { en: "Positions", zh: "位置数" }, value: 50, min: 8, max: 512, log: true },
           { kind: "slider", id: "d", label: { en: "Width", zh: "宽度" }, value: 128, min: 8, max: 256, step: 2 },
@@ -52,18 +67,8 @@ export const waves: Step[] = [
         ],
       },
       {
-        title: { en: "Moving by k is a rotation", zh: "平移 k 就是旋转" },
-        controls: [
-          { kind: "slider", id: "t", label: { en: "Position t of the first hand", zh: "第一根指针的位置 t" }, value: 0, min: 0, max: 500 },
-          { kind: "slider", id: "k", label: { en: "Number of hands, one per position", zh: "指针数（每个位置一根）" }, value: 6, min: 2, max: 32 },
-        ],
-        outputs: [
-          { kind: "picture", spec: "rope", view: "turns", options: ["--start", "{t}", "-n", "{k}", "--head-dim", "32"] },
-          { kind: "claim", claim: "shift-rotates" },
-        ],
-      },
-      {
         title: { en: "The code of one position, step by step", zh: "亲手算一个位置的编码" },
+        insight: { en: "Nothing but sines and cosines of t times a frequency.", zh: "不过是 t 乘以频率，再取正弦和余弦。" },
         controls: [
           { kind: "slider", id: "t", label: { en: "Position t", zh: "位置 t" }, value: 5, min: 2, max: 200 },
         ],
@@ -71,12 +76,15 @@ export const waves: Step[] = [
       },
       {
         title: { en: "Dot product by distance", zh: "内积随距离的变化" },
+        insight: { en: "Two codes multiply to a number of their distance alone: alike to both sides, so before and after are one.", zh: "两个编码的点积只依赖距离；左右对称，所以分不清前后。" },
         controls: [
           { kind: "slider", id: "n", label: { en: "Largest distance", zh: "最远距离" }, value: 128, min: 16, max: 2048, log: true },
           { kind: "slider", id: "d", label: { en: "Width", zh: "宽度" }, value: 128, min: 8, max: 512, step: 2 },
         ],
         outputs: [
           { kind: "picture", spec: "sinusoidal", view: "decay", options: ["-n", "{n}", "--model-dim", "{d}"] },
+          { kind: "picture", spec: "sinusoidal", view: "products", options: ["-n", "48", "--model-dim", "{d}"], narrow: true },
+          { kind: "picture", spec: "sinusoidal", view: "shift", options: ["--model-dim", "{d}"] },
           { kind: "claim", claim: "symmetric-dot" },
           { kind: "claim", claim: "decaying-dot" },
           { kind: "claim", claim: "1-and-10001" },
@@ -84,8 +92,8 @@ export const waves: Step[] = [
       },
     ],
     tries: {
-      en: "In the table, set theta to 10: the right half, which hardly changed before, begins to oscillate. Then set it to 1000000: fewer dimensions carry position. On the dials (each shows one pair of a code, drawn like a rotation) change t: all hands rotate, and the angle between the first and the last stays the same. In the last picture, increase the width: the curve becomes smoother.",
-      zh: "在编码表里把 theta 降到 10：原本几乎不动的右半边也起伏起来；再升到 1000000：真正携带位置信息的维度越来越少。在表盘上（每个表盘是编码的一对分量，画法与旋转相同）移动 t：所有指针都在转，首尾两根之间的夹角却不变。在最后一张图里加大宽度，看衰减曲线变得光滑。",
+      en: "In the table, set theta to 10: the right half, which hardly changed before, begins to oscillate. Then set it to 1000000: fewer dimensions carry position. In the last picture, increase the width: the curve becomes smoother.",
+      zh: "在编码表里把 theta 降到 10：原本几乎不动的右半边也起伏起来；再升到 1000000：真正携带位置信息的维度越来越少。在最后一张图里加大宽度，看衰减曲线变得光滑。",
     },
   },
 ];

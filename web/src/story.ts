@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+//
+// The story: one scroll from two dogs to long texts. A link names a scene and what the reader has set in it.
+
+import type { App } from "./app";
+import { fill, h } from "./dom";
+import { paragraph, marked } from "./marked";
+import { onLink } from "./onlink";
+import { scenes } from "./scenes";
+import { readDemos, renderDemo, writeDemos } from "./story_demo";
+import type { Scene } from "./story_scene";
+
+const words = {
+  contents: { en: "Contents", zh: "目录" },
+  more: { en: "The whole argument, with formulas", zh: "完整推导（含公式）" },
+  tries: { en: "Try this", zh: "动手试试" },
+  link: { en: "Link to this part", zh: "此处的链接" },
+};
+
+/** What the reader has set in each scene, as links have it. */
+function demosOf(app: App): Map<string, string> {
+  const kept = (app.kept.get("story") as Map<string, string> | undefined) ?? new Map<string, string>();
+  app.kept.set("story", kept);
+  return kept;
+}
+
+function toScene(a: HTMLAnchorElement, scene: Scene, app: App): HTMLElement {
+  return app.leads(a, () => ({ tab: "story", step: scene.id, demo: demosOf(app).get(scene.id) ?? "" }));
+}
+
+function contents(app: App): HTMLElement {
+  const list = h("ol", {}, ...scenes.map((s) => h("li", {}, toScene(h("a", { "data-scene": s.id }, app.t(s.title)), s, app))));
+  return h("nav", { class: "contents", "aria-label": app.t(words.contents) },
+    h("details", { open: matchMedia("(min-width: 901px)").matches }, h("summary", {}, app.t(words.contents)), list));
+}
+
+function more(scene: Scene, app: App): HTMLElement {
+  return h("details", { class: "more" }, h("summary", {}, app.t(words.more)), ...scene.text[app.lang].map((p) => paragraph(p, app, scene.formulas)),
+    scene.tries && h("aside", { class: "try" }, h("h3", {}, app.t(words.tries)), h("p", {}, ...marked(app.t(scene.tries), app, scene.formulas))));
+}
+
+function article(scene: Scene, app: App): HTMLElement {
+  const said = app.state.demo.startsWith(`${scene.id}.`) ? app.state.demo : demosOf(app).get(scene.id) ?? "";
+  demosOf(app).set(scene.id, said);
+  const values = readDemos(said.slice(scene.id.length + 1), scene.demos, app);
+  const keep = (): void => {
+    const changed = writeDemos(values, scene.demos, app), demo = changed && `${scene.id}.${changed}`;
+    demosOf(app).set(scene.id, demo);
+    app.setState({ step: scene.id, demo });
+  };
+  const [first, ...rest] = scene.demos.map((d, n) => renderDemo(d, scene.formulas, values[n] ?? new Map<string, string>(), keep, app));
+  const anchor = toScene(h("a", { class: "anchor", "aria-label": `${app.t(words.link)}: ${app.t(scene.title)}` }, "#"), scene, app);
+  return h("article", { class: "scene", id: `scene-${scene.id}`, "data-scene": scene.id },
+    h("h2", { tabindex: -1 }, app.t(scene.title), " ", anchor), h("p", { class: "lead" }, ...marked(app.t(scene.lead), app, scene.formulas)),
+    first, ...rest, more(scene, app));
+}
+
+/** Marks the scene that is being read. */
+function follow(root: HTMLElement): void {
+  const watch = new IntersectionObserver((entries) => {
+    for (const e of entries)
+      if (e.isIntersecting)
+        for (const a of root.querySelectorAll<HTMLElement>(".contents a")) {
+          if (a.dataset.scene === (e.target as HTMLElement).dataset.scene) a.setAttribute("aria-current", "step");
+          else a.removeAttribute("aria-current");
+        }
+  }, { rootMargin: "-30% 0px -65% 0px" });
+  for (const scene of root.querySelectorAll(".scene")) watch.observe(scene);
+}
+
+export function renderStory(root: HTMLElement, app: App): void {
+  const shown = new Map(scenes.map((s) => [s.id, article(s, app)]));
+  fill(root, contents(app), h("div", { class: "scenes" }, ...shown.values()));
+  follow(root);
+  const goTo = (): void => {
+    const { tab, step, demo } = app.state, scene = scenes.find((s) => s.id === step), before = shown.get(step);
+    if (tab !== "story" || !scene || !before) return;
+    let there = before;
+    if (demo !== (demosOf(app).get(step) ?? "")) {
+      there = article(scene, app);
+      before.replaceWith(there);
+      shown.set(step, there);
+    }
+    there.scrollIntoView({ block: "start" });
+    there.querySelector("h2")?.focus({ preventScroll: true });
+  };
+  onLink(root, goTo);
+  if (app.state.step) requestAnimationFrame(goTo);
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+//
+// What a scene of the story is made of. A scene is data: text, formulas, and demos whose commands hold {name} where a
+// control's value belongs. story.ts lays it out, story_demo.ts runs it; the tool computes.
+
+import type { Words } from "./app";
+import type { Formulas } from "./marked";
+
+export interface SliderControl {
+  kind: "slider";
+  id: string;
+  label: Words;
+  value: number;
+  min: number;
+  max: number;
+  step?: number;
+  log?: boolean;
+  play?: number; // it runs by itself when asked: milliseconds per step
+}
+
+export interface Option {
+  value: string; // may hold the {name} of another control
+  label: Words;
+  formula?: string; // of the step's formulas: shown while it is chosen,
+  note?: Words; // with this
+}
+
+export interface ChoiceControl {
+  kind: "choice";
+  id: string;
+  label: Words;
+  options: Option[]; // the first is chosen first
+}
+
+export interface TextControl {
+  kind: "text";
+  id: string;
+  label: Words;
+  value: Words;
+}
+
+/** A sentence whose words are dragged. */
+export interface WordsControl {
+  kind: "words";
+  id: string;
+  label: Words;
+  value: Words;
+}
+
+export type Control = SliderControl | ChoiceControl | TextControl | WordsControl;
+
+export type Output =
+  | { kind: "picture"; spec: string; view: string; beside?: string; options?: string[]; narrow?: boolean } // beside: a second spec
+  | { kind: "walk"; spec: string; options?: string[] }
+  | { kind: "data"; command: string[]; caption: Words } // the rows of "data" of its JSON
+  | { kind: "claim"; claim: string }
+  | { kind: "rows"; spec: string; options: string[] } // of attention, of the words that occur twice
+  | Clock;
+
+/** One position of a table, as something that moves. */
+export interface Clock {
+  kind: "clock";
+  look: "bar" | "lamps" | "dials" | "arrows";
+  command: string[]; // a table from position 0 on
+  at: string; // "{t}"
+  other?: string; // of arrows: the key's position
+  hands?: [number, number][]; // of dials: which elements of a code are x and y; none: cos and sin of a rotation
+}
+
+export interface Demo {
+  title: Words;
+  insight: Words; // the one thing to see in it
+  controls: Control[];
+  outputs: Output[];
+}
+
+export interface Scene {
+  id: string; // of its link
+  title: Words; // what it is about
+  lead: Words; // one paragraph
+  formulas: Formulas;
+  text: { en: string[]; zh: string[] }; // the whole argument, folded; each language on its own
+  demos: Demo[];
+  tries?: Words; // "try this"
+}

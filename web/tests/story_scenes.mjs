@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+//
+// The story and the glossary, in both languages: every choice, both ends of every slider, every verdict, every link. Whatever
+// the tool refuses, and every error of the script, is a failure.
+import { calm, check, follow, open, settle, that } from "./page.mjs";
+import { browser, disk } from "./setup.mjs";
+
+const visit = (lang, tab, options = {}) => open(browser, `${disk}#tab=${tab}&lang=${lang}`, { viewport: { width: 1200, height: 900 }, ...options });
+const scenesOf = (page) => page.evaluate(() => [...document.querySelectorAll("#story .scene")].map((s) => s.dataset.scene));
+
+/** Moves every control of a scene, one after the other, and gathers what goes wrong. Runs in the page. */
+async function play(id) {
+  const root = document.getElementById(`scene-${id}`), wrong = new Set(), seen = new Set();
+  const look = (when) => {
+    for (const { textContent: text } of root.querySelectorAll(".error"))
+      if (text && !seen.has(text)) { seen.add(text); wrong.add(`${when}: ${text}`); }
+  };
+  for (const demo of root.querySelectorAll(".demo")) {
+    for (const output of demo.querySelectorAll(".output")) { output.scrollIntoView({ block: "center" }); await window.settled(true); }
+    look("at first");
+    if (!demo.querySelector(".insight")?.textContent) wrong.add("a figure without its insight");
+    for (const radio of demo.querySelectorAll("input[type=radio]")) { radio.click(); await window.settled(); look(radio.parentElement.textContent); }
+    for (const range of demo.querySelectorAll("input[type=range]")) {
+      const before = range.value;
+      for (const value of [range.min, range.max, String((Number(range.min) + Number(range.max)) / 2), before]) {
+        range.value = value;
+        range.dispatchEvent(new Event("input", { bubbles: true }));
+        await window.settled();
+        look(`${range.getAttribute("aria-label")} at ${value}`);
+      }
+    }
+    for (const o of demo.querySelectorAll(".output")) if (!o.textContent && !o.querySelector("svg")) wrong.add(`an empty ${o.className}`);
+    for (const p of demo.querySelectorAll(".output.picture")) if (!p.querySelector("svg")) wrong.add("a picture without a drawing");
+    for (const c of demo.querySelectorAll(".output.claim")) if (!c.querySelector(".badge")) wrong.add(`no verdict: ${c.textContent.slice(0, 80)}`);
+  }
+  if (document.documentElement.scrollWidth > innerWidth) wrong.add(`wider than the window: ${document.documentElement.scrollWidth}`);
+  return [...wrong];
+}
+
+const rows = (page) => page.evaluate(() => ({
+  same: document.querySelector("#scene-dogs .twins").classList.contains("same"),
+  words: [...document.querySelectorAll("#scene-dogs .chip")].map((c) => c.textContent).join(" "),
+  numbers: [...document.querySelectorAll("#scene-dogs .weights tr")].map((tr) => [...tr.querySelectorAll(".weight-number")].map((n) => n.textContent).join(" ")),
+}));
+
+check("words are dragged by the mouse, by a finger and by keys; the two dogs part with an encoding only", async () => {
+  const page = await visit("en", "story", { hasTouch: true });
+  const chip = async (n) => { const b = await page.locator("#scene-dogs .chip").nth(n).boundingBox(); return [b.x + b.width / 2, b.y + b.height / 2]; };
+  const equal = async (wanted, when) => {
+    await settle(page);
+    const { same, numbers, words } = await rows(page);
+    that(numbers.length === 2 && same === wanted && (numbers[0] === numbers[1]) === wanted, `${when}: ${words}: ${numbers.join(" | ")}`);
+    return words;
+  };
+  const first = await equal(true, "at first");
+  await page.mouse.move(...(await chip(1)));
+  await page.mouse.down();
+  await page.mouse.move(...(await chip(4)), { steps: 8 });
+  await page.mouse.up();
+  const second = await equal(true, "dragged by the mouse");
+  that(second !== first, "the mouse moves no word");
+  const session = await page.context().newCDPSession(page), [from, to] = [await chip(0), await chip(2)];
+  for (const [type, at] of [["touchStart", from], ["touchMove", to], ["touchEnd", null]])
+    await session.send("Input.dispatchTouchEvent", { type, touchPoints: at ? [{ x: at[0], y: at[1] }] : [] });
+  const third = await equal(true, "dragged by a finger");
+  that(third !== second, "a finger moves no word");
+  await page.locator("#scene-dogs .chip").nth(2).focus();
+  await page.keyboard.press("ArrowRight");
+  that((await equal(true, "moved by a key")) !== third, "a key moves no word");
+  that((await page.evaluate(() => document.activeElement.dataset.at)) === "3", "the focus does not stay on the word");
+  for (const radio of await page.locator("#scene-dogs .choice input").all()) {
+    await radio.check();
+    await equal((await radio.evaluate((r) => r.parentElement.textContent)) === "none", await radio.evaluate((r) => r.parentElement.textContent));
+  }
+  calm(page);
+  await page.close();
+});
+
+check("clocks run when asked, by steps where motion is not wanted, and hands are dragged", async () => {
+  for (const reducedMotion of ["no-preference", "reduce"]) {
+    const page = await visit("en", "story", { reducedMotion });
+    const at = () => page.evaluate(() => Number(document.querySelector("#scene-waves input[type=number]").value));
+    await page.evaluate(() => document.getElementById("scene-waves").scrollIntoView({ behavior: "instant" }));
+    await settle(page);
+    const before = await at();
+    that((await at()) === before, "it moves by itself");
+    await page.locator("#scene-waves .play").first().click();
+    await page.waitForFunction((b) => Number(document.querySelector("#scene-waves input[type=number]").value) > b, before);
+    if (reducedMotion === "reduce") that((await at()) === before + 1, `a press is ${(await at()) - before} steps`);
+    else {
+      await page.waitForFunction((b) => Number(document.querySelector("#scene-waves input[type=number]").value) > b + 3, before);
+      await page.locator("#scene-waves .play").first().click();
+      const stopped = await at();
+      await page.waitForTimeout(300);
+      that((await at()) === stopped, "it does not stop");
+    }
+    const dial = await page.locator("#scene-rotary .dial svg").nth(1), values = () => page.evaluate(() => [...document.querySelectorAll("#scene-rotary .demo:first-of-type input[type=number]")].map((i) => i.value).join());
+    await page.evaluate(() => document.getElementById("scene-rotary").scrollIntoView({ behavior: "instant" }));
+    await settle(page);
+    await dial.scrollIntoViewIfNeeded();
+    await settle(page);
+    const held = await values(), box = await dial.boundingBox();
+    await page.mouse.move(box.x + box.width / 2 + 20, box.y + box.height / 2 - 8);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width / 2 - 20, box.y + box.height / 2 - 20, { steps: 6 });
+    await page.mouse.up();
+    await settle(page);
+    that((await values()) !== held, `no hand follows the pointer: ${held}`);
+    calm(page);
+    await page.close();
+  }
+});
+
+for (const lang of ["en", "zh"]) {
+  for (const width of [1200, 320])
+    check(`${lang}: every control of every scene works, at ${width} pixels`, async () => {
+      const page = await visit(lang, "story", { viewport: { width, height: 800 } }), scenes = await scenesOf(page), wrong = [];
+      that(scenes.length >= 13, `${scenes.length} scenes`);
+      for (const id of scenes) wrong.push(...(await page.evaluate(play, id)).map((what) => `${id}: ${what}`));
+      that(!wrong.length, wrong.join("\n"));
+      calm(page);
+      await page.close();
+      return `${scenes.length} scenes`;
+    });
+
+  check(`${lang}: links of the story and the glossary lead somewhere`, async () => {
+    const page = await visit(lang, "story"), scenes = await scenesOf(page), links = new Set(), wrong = [];
+    const gather = async (tab) => (await page.evaluate((tab) => [...document.querySelectorAll(`#${tab} a[href^="#"]`)].map((a) => a.hash), tab)).forEach((l) => links.add(l));
+    await follow(page, `#tab=glossary&lang=${lang}&term=yarn`);
+    const { asked, ids } = await page.evaluate(() => ({ asked: document.querySelector("#glossary .asked")?.id, ids: [...document.querySelectorAll("#glossary .entry")].map((e) => e.id) }));
+    that(asked === "term-yarn" && ids.length > 40, `the glossary of ${ids.length} terms is at ${asked}`);
+    await gather("glossary");
+    await follow(page, `#tab=story&lang=${lang}`);
+    await gather("story");
+    that((await page.evaluate(() => document.querySelectorAll("#story a.open").length)) > 9, "few pictures lead into the lab");
+    await follow(page, `#tab=story&lang=${lang}&step=${scenes[5]}`);
+    that(Math.abs(await page.evaluate((id) => document.getElementById(`scene-${id}`).getBoundingClientRect().top, scenes[5])) < 300, "a link does not lead to its scene");
+    for (const link of links) {
+      const term = new URLSearchParams(link.slice(1)).get("term");
+      if (term && !ids.includes(`term-${term}`)) wrong.push(`no term ${term}`);
+      await follow(page, link);
+      const said = await page.evaluate(() => [...document.querySelectorAll("main > section:not([hidden]) .error")].map((e) => e.textContent).filter(Boolean).join(" "));
+      if (said) wrong.push(`${link}: ${said}`);
+    }
+    that(!wrong.length, wrong.join("\n"));
+    calm(page);
+    await page.close();
+    return `${links.size} links`;
+  });
+}
