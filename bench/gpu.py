@@ -43,12 +43,18 @@ BF16 = torch.bfloat16
 # ---------------------------------------------------------------- time
 
 
-def seconds(call: Call, least: float = 0.02) -> float:
-    """The time of one call: the best of some groups that each take about so long."""
-    for _ in range(2):
+def seconds(call: Call) -> float:
+    return fastest([call])[0]
+
+
+def fastest(calls: list[Call], least: float = 0.02) -> list[float]:
+    """The time of each call: the best of some groups that take about so long. Calls take turns, so that changes of the
+    GPU's clock meet all of them."""
+    for call in 2 * calls:
         call()
-    count = max(2, min(50, int(least / max(group(call, 1), 1e-6))))
-    return min(group(call, count) for _ in range(ROUNDS))
+    counts = [max(2, min(50, int(least / max(group(call, 1), 1e-6)))) for call in calls]
+    times = [[group(call, count) for call, count in zip(calls, counts, strict=True)] for _ in range(ROUNDS)]
+    return [min(of_call) for of_call in zip(*times, strict=True)]
 
 
 def group(call: Call, count: int) -> float:
@@ -185,42 +191,42 @@ def short(error: BaseException) -> str:
     return text[:80].replace("|", "/")
 
 
-def measured(make: Callable[[], tuple[Call, Call]], shape: tuple[int, ...]) -> dict[str, Any]:
-    """TFLOP/s of both passes; an error says why one is missing."""
+def measured(makes: dict[str, Callable[[], tuple[Call, Call]]], shape: tuple[int, ...]) -> list[dict[str, Any]]:
+    """TFLOP/s of both passes of each, measured in turns; an error says why one is missing."""
     batch, heads, tokens, dim = shape
-    flops, row = 4 * batch * heads * tokens**2 * dim / 2, {}
-    try:
-        forward, train = make()
-        row["forward"] = flops / seconds(forward) / 1e12
-        row["both"] = 3.5 * flops / seconds(train) / 1e12
-    except Exception as error:  # a peer may fail in any way; its row says how
-        row["error"] = short(error)
+    flops, rows, calls = 4 * batch * heads * tokens**2 * dim / 2, {}, {}
+    for name, make in makes.items():
+        rows[name] = {"name": name, "shape": shape}
+        try:
+            passes = make()
+            for call in passes:
+                call()
+            torch.cuda.synchronize()
+            calls[name] = passes
+        except Exception as error:  # a peer may fail in any way; its row says how
+            rows[name]["error"] = short(error)
+    times = iter(fastest([call for passes in calls.values() for call in passes]) if calls else [])
+    for name in calls:
+        rows[name]["forward"] = flops / next(times) / 1e12
+        rows[name]["both"] = 3.5 * flops / next(times) / 1e12
     torch.cuda.empty_cache()
-    return row
+    for row in rows.values():
+        print(f"{row['name']} {shape}: {said(row)}", file=sys.stderr)
+    return list(rows.values())
 
 
 def attention(until: float) -> list[dict[str, Any]]:
-    """posenc's rows of a shape one after the other, twice, so that the clock's changes meet all of them."""
     rows: list[dict[str, Any]] = []
     for shape in SHAPES:
-        own = {name: [measured(lambda: of_posenc(spec, shape), shape)] for name, spec in SPECS.items()}
-        for name, spec in SPECS.items():
-            own[name].append(measured(lambda: of_posenc(spec, shape), shape))
-        rows += [{"name": f"posenc, {name}", "shape": shape, **best(passes)} for name, passes in own.items()]
-    for row in rows:
-        print(f"{row['name']} {row['shape']}: {said(row)}", file=sys.stderr)
+        own = {f"posenc, {name}": lambda spec=spec: of_posenc(spec, shape) for name, spec in SPECS.items()}
+        rows += measured(own, shape)
     for name, make in PEERS.items():
         for shape in SHAPES:
-            late = {"error": "not measured: out of time"}
-            row = late if time.monotonic() > until else measured(lambda: make(shape), shape)
-            rows.append({"name": name, "shape": shape, **row})
-            print(f"{name} {shape}: {said(row)}", file=sys.stderr)
+            if time.monotonic() > until:
+                rows.append({"name": name, "shape": shape, "error": "not measured: out of time"})
+            else:
+                rows += measured({name: lambda: make(shape)}, shape)  # noqa: B023
     return rows
-
-
-def best(passes: list[dict[str, Any]]) -> dict[str, Any]:
-    errors = [row for row in passes if "error" in row]
-    return errors[0] if errors else {key: max(row[key] for row in passes) for key in passes[0]}
 
 
 # ---------------------------------------------------------------- rotation
