@@ -234,13 +234,14 @@ enum {
     D_DQ_GATES,
     D_DK_GATES,
     D_DRELATIVE,
+    D_PIECE,
     D_ACCUMULATE
 };
 static arguments backward_arguments = { "attention_backward",
                                         3,
                                         3,
                                         { ATTENTION_NAMES, "dout", "dmask", "dparams", "dsinks", "dq", "dk", "dv",
-                                          "dq_gates", "dk_gates", "drelative", "accumulate" },
+                                          "dq_gates", "dk_gates", "drelative", "piece", "accumulate" },
                                         { 0 } };
 
 /* Everything that one call holds. */
@@ -672,7 +673,7 @@ static int read_gradients(attending *c, pe_attention_grad *g, PyObject **v)
            make_gradient(c, &g->dq_gates, v, D_DQ_GATES, A_Q_GATES, "dq_gates") ||
            make_gradient(c, &g->dk_gates, v, D_DK_GATES, A_K_GATES, "dk_gates") ||
            make_gradient(c, &g->drelative, v, D_DRELATIVE, A_RELATIVE, "drelative") ||
-           read_flag(&g->accumulate, v[D_ACCUMULATE]);
+           read_flag(&g->piece, v[D_PIECE]) || read_flag(&g->accumulate, v[D_ACCUMULATE]);
 }
 
 PyObject *encoding_attention_backward(PyObject *object, PyObject *const *args, Py_ssize_t count, PyObject *names)

@@ -168,6 +168,7 @@ ENCODING_GETTER(fingerprint, PyLong_FromUnsignedLongLong(pe_encoding_fingerprint
 ENCODING_GETTER(hooks, names_of(pe_encoding_hooks(e), pe_hook_name))
 ENCODING_GETTER(claims, names_of(pe_encoding_claims(e), pe_claim_name))
 ENCODING_GETTER(kernels, PyUnicode_FromString(pe_encoding_kernels(e)))
+ENCODING_GETTER(counts_keys, PyBool_FromLong(pe_encoding_carries(e)))
 ENCODING_GETTER(gates, PyBool_FromLong(pe_encoding_inputs(e).gates))
 ENCODING_GETTER(relative_dim, PyLong_FromLongLong(pe_encoding_inputs(e).relative))
 
@@ -188,6 +189,7 @@ static PyGetSetDef getters[] = {
     ENCODING_GET(hooks, "Where the encoding acts: embed, rotate, content, bias, value."),
     ENCODING_GET(claims, "What the encoding promises."),
     ENCODING_GET(kernels, "The kernels in use: avx512, avx2, neon or scalar."),
+    ENCODING_GET(counts_keys, "Whether a score depends on the keys between: attention over parts of the keys needs an order."),
     ENCODING_GET(gates, "Whether attention needs q_gates and k_gates."),
     ENCODING_GET(relative_dim, "The width of the input relative of attention; 0: it takes none."),
     { 0 },
@@ -248,7 +250,7 @@ static PyMethodDef methods[] = {
     ENCODING_FAST(
         attention_backward,
         "attention_backward($self, q, k, v, *, out, lse, dout, dq=None, dk=None, dv=None, dmask=None, dparams=None, "
-        "dsinks=None, dq_gates=None, dk_gates=None, drelative=None, accumulate=False, **options)\n--\n\nThe gradients "
+        "dsinks=None, dq_gates=None, dk_gates=None, drelative=None, piece=False, accumulate=False, **options)\n--\n\nThe gradients "
         "of attention: (dq, dk, dv, dq_gates, dk_gates, drelative), None where not wanted. True makes an array, "
         "an\narray is written to; dmask, dparams and dsinks are added to. options are those of attention."),
     ENCODING_FAST(shift, "shift($self, k, positions, to, *, page_table=None, dtype=None, layout='bthd')\n--\n\nMoves "

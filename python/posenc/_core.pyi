@@ -87,6 +87,8 @@ class Encoding:
     @property
     def kernels(self) -> str: ...
     @property
+    def counts_keys(self) -> bool: ...
+    @property
     def gates(self) -> bool: ...
     @property
     def relative_dim(self) -> int: ...
@@ -261,6 +263,7 @@ class Encoding:
         dq_gates: Any = ...,
         dk_gates: Any = ...,
         drelative: Any = ...,
+        piece: bool = ...,
         accumulate: bool = ...,
         **options: Any,
     ) -> tuple[_Array | None, _Array | None, _Array | None, _Array | None, _Array | None, _Array | None]: ...

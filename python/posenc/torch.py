@@ -28,7 +28,7 @@ from torch.autograd import forward_ad
 from . import _core
 from ._encoding import Encoding as NumpyEncoding
 
-__all__ = ["Encoding", "attention", "embed", "rotate", "rotate_qk"]
+__all__ = ["Encoding", "attention", "embed", "ring_attention", "ring_tokens", "rotate", "rotate_qk"]
 
 Layout = Literal["bthd", "bhtd"]
 
@@ -720,3 +720,6 @@ class Encoding(nn.Module):
     def extra_repr(self) -> str:
         """What print shows."""
         return repr(_encoding(self.key)).removeprefix("Encoding(").removesuffix(")")
+
+
+from ._ring import ring_attention, ring_tokens  # noqa: E402  (it is written with the operators above)
