@@ -12,13 +12,14 @@
 #include <string.h>
 #include <sys/types.h>
 
-typedef enum call { CALL_READ, CALL_PREAD, CALL_WRITE, CALL_FSYNC, CALL_CLOSE, CALL_RENAME, CALL_COUNT } call;
+typedef enum call { CALL_READ, CALL_PREAD, CALL_WRITE, CALL_FSYNC, CALL_CLOSE, CALL_RENAME, CALL_LINK, CALL_COUNT } call;
 
 static struct {
     long fail_call[CALL_COUNT]; /* > 0: this many from now, one fails */
     int error;                  /* as this; 0: ENOSPC */
     long die;                   /* > 0: this many calls of any kind from now, the process is killed in front of one */
     bool stuck;                 /* reads and writes of no byte */
+    bool no_links;              /* a file system without hard links */
     size_t slow;                /* > 0: reads and writes of so many bytes at the most, every other one interrupted */
     unsigned tick;
 } play;
@@ -40,6 +41,7 @@ ssize_t __real_write(int, const void *, size_t);
 int __real_fsync(int);
 int __real_close(int);
 int __real_rename(const char *, const char *);
+int __real_link(const char *, const char *);
 ssize_t __wrap_read(int, void *, size_t);
 ssize_t __wrap___read_chk(int, void *, size_t, size_t);
 ssize_t __wrap_pread(int, void *, size_t, off_t);
@@ -48,6 +50,7 @@ ssize_t __wrap_write(int, const void *, size_t);
 int __wrap_fsync(int);
 int __wrap_close(int);
 int __wrap_rename(const char *, const char *);
+int __wrap_link(const char *, const char *);
 
 static inline bool call_fails(call c)
 {
@@ -115,6 +118,13 @@ int __wrap_close(int fd)
 int __wrap_rename(const char *from, const char *to)
 {
     return call_fails(CALL_RENAME) ? -1 : __real_rename(from, to);
+}
+
+int __wrap_link(const char *from, const char *to)
+{
+    if (play.no_links)
+        errno = EPERM;
+    return play.no_links || call_fails(CALL_LINK) ? -1 : __real_link(from, to);
 }
 
 #endif

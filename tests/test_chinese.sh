@@ -37,6 +37,9 @@ speaks prove --list
 speaks walk fire --dim 4
 "$POSENC" race -e none,rope,learned --steps 2 --layers 1 --width 16 --heads 2 --test 1x,4x --out r --lang zh >said 2>said.err
 check "race: Chinese" grep -q '还没有学到东西' said
+"$POSENC" race -e none,rope,learned --steps 2 --layers 1 --width 16 --heads 2 --test 1x,4x --out r --lang zh --shard 1/3 >said 2>>said.err
+"$POSENC" race -e none,rope --steps 9 --rate 1e30 --layers 1 --width 16 --heads 2 --test 1x --out r2 --lang zh --shard 1/2 2>/dev/null | grep -A9 '缺少' >>said
+check "race: what is missing" grep -q '2 项训练中还缺 2 项' said
 check "race: all of it" test -z "$(cat said said.err | grep -F '[en]'; cat said said.err | english)"
 check "its report.html too" grep -q '损失随长度的变化' r/report.html
 check "and its pictures" grep -q '比特/字节随长度的变化' r/extrapolation.svg

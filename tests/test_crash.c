@@ -57,11 +57,14 @@ static pe_status resume(int64_t steps, pe_error *why)
     lab_log log = { 0 };
     lab_lock lock = { 0 };
     checkpoint_state s = { .seed = 5, .config = RUN_CONFIG, .trained = "t5:buckets=8" };
-    bool recovered, found = false;
+    lab_watch watch = { 0 };
+    bool found = false;
     char skipped[300] = "";
     pe_status bad = lab_folder_new(at, why);
     if (bad == PE_OK)
-        bad = lab_lock_take(&lock, at, &recovered, why);
+        bad = lab_lock_take(&lock, &watch, at, LAB_SILENCE, why);
+    if (bad == PE_OK && watch.state != LAB_LOCK_TAKEN)
+        bad = lab_lock_refuse(&watch, at, why);
     if (bad == PE_OK)
         bad = run_model(&m, &a, s.seed, why);
     if (bad == PE_OK)
@@ -78,6 +81,8 @@ static pe_status resume(int64_t steps, pe_error *why)
     adam_free(&a);
     model_free(m);
     lab_lock_release(&lock);
+    if (bad == PE_OK)
+        lab_lock_remove(at);
     return bad;
 }
 

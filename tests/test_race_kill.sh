@@ -40,7 +40,7 @@ while [ $killed -lt $kills ] || [ -e cut ]; do
   137) killed=$((killed + 1)) ;;
   0)
     [ "$(state cut)" = "$straight" ] || fail "after $killed kills: weights or logs differ: $(diff <(state cut) <(echo "$straight") | head -5)"
-    left=$(find cut -name '*.tmp' -o -name lock)
+    left=$(find cut -name '*.tmp' -o -name 'lock-*')
     [ -z "$left" ] || fail "left behind: $left"
     races=$((races + 1))
     rm -rf cut

@@ -109,6 +109,21 @@ TEST(a_page_says_how_long_a_model_was_trained_without_what_it_dropped)
     assert_null(strstr(page, "How learned positions were trained"));
 }
 
+TEST(a_page_says_what_is_missing_and_who_works_at_it)
+{
+    assert_null(strstr(page_now(), "Missing"));
+    for (int i = 0; i < results.runs; i++)
+        results.run[i].state = LAB_RUN_DONE;
+    assert_null(strstr(page_now(), "Missing"));
+    results.run[1].state = LAB_RUN_RUNNING;
+    snprintf(results.run[1].owner, sizeof results.run[1].owner, "process 12 on a");
+    results.run[2].state = LAB_RUN_NOT_STARTED;
+    expect_all(page_now(),
+               (const char *const[]){ "<h2>Missing</h2>", "2 of 12 trainings are missing", ">running<",
+                                      ">process 12 on a<", ">not started<" },
+               5);
+}
+
 TEST(pictures_stand_alone_too)
 {
     static const char *const name[] = { "extrapolation.svg", "position.svg", "recall.svg", "training.svg" };

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "io_test.h"
 
@@ -139,10 +140,8 @@ TEST(the_last_few_are_kept)
     put_file(in_folder("step-1.safetensors"), "mine", 4);
     put_file(in_folder("step-00000003.safetensors.bak"), "mine", 4);
     save(&x, 90, 3); /* of a future that was given up */
-    for (int64_t step = 10; step <= 60; step += 10) {
-        put_file(in_folder("step-00000010.safetensors.77-0.tmp"), "left", 4);
+    for (int64_t step = 10; step <= 60; step += 10)
         save(&x, step, 3);
-    }
     assert_true(!there(30) && there(40) && there(50) && there(60) && there(90));
     assert_int_equal(entries_in_folder(), 6);
     save(&x, 70, -5);
@@ -513,13 +512,13 @@ TEST(a_folder_that_cannot_be_written_is_said)
 {
     run x = start(1);
     lab_lock lock;
-    bool recovered;
+    lab_watch seen = { 0 };
     lab_log log;
     expect("made", lab_folder_new("/proc/posenc/run", &err), PE_ERR_IO, &err);
     assert_non_null(strstr(err.text, "/proc/posenc: cannot be made: "));
     expect("save", checkpoint_save("/proc/self", x.m, &x.a, &x.s, 1, &err), PE_ERR_IO, &err);
-    expect("lock", lab_lock_take(&lock, "/proc/self", &recovered, &err), PE_ERR_IO, &err);
-    assert_non_null(strstr(err.text, "/proc/self/lock: cannot be opened: "));
+    expect("lock", lab_lock_take(&lock, &seen, "/proc/self", LAB_SILENCE, &err), PE_ERR_IO, &err);
+    assert_non_null(strstr(err.text, "/proc/self/lock-1: cannot be opened: "));
     lab_lock_release(&lock);
     expect("log", lab_log_open(&log, "/proc/self/log", -1, &err), PE_ERR_IO, &err);
     assert_non_null(strstr(err.text, "/proc/self/log: cannot be opened: "));
@@ -528,7 +527,7 @@ TEST(a_folder_that_cannot_be_written_is_said)
     if (geteuid() != 0) {
         assert_int_equal(mkdir(in_folder("closed"), 0500), 0);
         expect("save", checkpoint_save(path_text, x.m, &x.a, &x.s, 1, &err), PE_ERR_IO, &err);
-        expect("lock", lab_lock_take(&lock, path_text, &recovered, &err), PE_ERR_IO, &err);
+        expect("lock", lab_lock_take(&lock, &seen, path_text, LAB_SILENCE, &err), PE_ERR_IO, &err);
     }
     end(&x);
     empty_folder();
@@ -552,27 +551,48 @@ TEST(a_folder_and_those_above_it_are_made)
     empty_folder();
 }
 
+static lab_watch watch;
+
+/* The lock of the test's folder. */
+static lab_lock_state take_lock(lab_lock *l)
+{
+    expect("take", lab_lock_take(l, &watch, folder, LAB_SILENCE, &err), PE_OK, &err);
+    return watch.state;
+}
+
+static lab_lock_state look(void)
+{
+    expect("look", lab_lock_look(&watch, folder, &err), PE_OK, &err);
+    return watch.state;
+}
+
+static void clear_lock(void)
+{
+    lab_lock_remove(folder);
+    assert_int_equal(entries_in_folder(), 0);
+    watch = (lab_watch){ 0 };
+}
+
 TEST(a_lock_has_one_owner)
 {
     lab_lock a, b;
-    bool recovered = true;
     char pid[40];
-    expect("take", lab_lock_take(&a, folder, &recovered, &err), PE_OK, &err);
-    assert_false(recovered);
-    expect("twice", lab_lock_take(&b, folder, &recovered, &err), PE_ERR_IO, &err);
+    assert_int_equal(take_lock(&a), LAB_LOCK_TAKEN);
+    assert_false(watch.left);
+    assert_int_equal(take_lock(&b), LAB_LOCK_HELD);
+    expect("twice", lab_lock_refuse(&watch, folder, &err), PE_ERR_IO, &err);
     snprintf(pid, sizeof pid, "is held by process %ld on ", (long)getpid());
     assert_non_null(strstr(err.text, pid));
     assert_non_null(strstr(err.text, "Z; wait for it, stop it, or take another folder"));
     lab_lock_release(&b);
-    assert_int_equal(truncate(in_folder("lock"), 0), 0); /* as before its owner signed */
-    expect("unsigned", lab_lock_take(&b, folder, &recovered, &err), PE_ERR_IO, &err);
-    assert_non_null(strstr(err.text, "is held by another process"));
+    assert_true(lab_lock_held(&a));
     lab_lock_release(&a);
     lab_lock_release(&a);
-    assert_int_equal(entries_in_folder(), 0);
-    expect("after", lab_lock_take(&b, folder, &recovered, &err), PE_OK, &err);
-    assert_false(recovered);
+    assert_int_equal(entries_in_folder(), 1); /* released: what it was stays, until nobody needs it */
+    assert_int_equal(take_lock(&b), LAB_LOCK_TAKEN);
+    assert_false(watch.left);
     lab_lock_release(&b);
+    clear_lock();
     lab_lock none = { 0 };
     lab_lock_release(&none); /* and stdin stays open */
     assert_true(fcntl(0, F_GETFD) >= 0 || errno == EBADF);
@@ -581,29 +601,31 @@ TEST(a_lock_has_one_owner)
 TEST(any_failed_call_leaves_no_lock)
 {
     lab_lock a;
-    bool recovered;
     play.fail_call[CALL_WRITE] = 1;
-    expect("full", lab_lock_take(&a, folder, &recovered, &err), PE_ERR_IO, &err);
-    assert_non_null(strstr(err.text, "lock: cannot be written: No space left on device"));
+    expect("full", lab_lock_take(&a, &watch, folder, LAB_SILENCE, &err), PE_ERR_IO, &err);
+    assert_non_null(strstr(err.text, "lock-1: cannot be written: No space left on device"));
+    assert_int_equal(entries_in_folder(), 0);
+    play.fail_call[CALL_FSYNC] = 1;
+    expect("sync", lab_lock_take(&a, &watch, folder, LAB_SILENCE, &err), PE_ERR_IO, &err);
     assert_int_equal(entries_in_folder(), 0);
     play.slow = 3;
-    expect("slow", lab_lock_take(&a, folder, &recovered, &err), PE_OK, &err);
+    assert_int_equal(take_lock(&a), LAB_LOCK_TAKEN);
     play.slow = 0;
     lab_lock_release(&a);
+    clear_lock();
 }
 
 /* What a child does between take and release is seen by no other: O_EXCL fails where two are inside. */
 static int compete(void)
 {
     lab_lock l;
-    bool recovered;
     char inside[160];
     snprintf(inside, sizeof inside, "%s/inside", folder);
-    for (int got = 0; got < 40;) {
-        if (lab_lock_take(&l, folder, &recovered, NULL))
+    for (int got = 0; got < 10;) {
+        if (lab_lock_take(&l, &watch, folder, LAB_SILENCE, NULL) || watch.state != LAB_LOCK_TAKEN)
             continue;
         int fd = open(inside, O_CREAT | O_EXCL, 0600);
-        if (fd < 0 || recovered)
+        if (fd < 0 || watch.left)
             return 1;
         close(fd);
         unlink(inside);
@@ -613,7 +635,7 @@ static int compete(void)
     return 0;
 }
 
-TEST(processes_that_compete_come_one_by_one)
+static void compete_all(void)
 {
     pid_t child[6];
     for (size_t i = 0; i < COUNT(child); i++)
@@ -624,41 +646,135 @@ TEST(processes_that_compete_come_one_by_one)
         waitpid(child[i], &status, 0);
         assert_int_equal(status, 0);
     }
-    assert_int_equal(entries_in_folder(), 0);
+    clear_lock();
+}
+
+TEST(processes_that_compete_come_one_by_one)
+{
+    compete_all();
+    play.error = EPERM; /* as a file system without hard links says */
+    play.no_links = true;
+    compete_all();
+}
+
+/* A child that holds the lock; it ends when it is killed. machine: where it seems to be; NULL: here. silence: its own. */
+static pid_t hold(const char *machine, double silence)
+{
+    char ready;
+    int line[2];
+    lab_lock l;
+    assert_int_equal(pipe(line), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        if (machine)
+            setenv("POSENC_MACHINE", machine, 1);
+        lab_lock_take(&l, &watch, folder, silence, NULL);
+        if (write(line[1], "x", 1) == 1)
+            for (;;)
+                pause();
+        _exit(1);
+    }
+    assert_int_equal(read(line[0], &ready, 1), 1);
+    close(line[0]);
+    close(line[1]);
+    return child;
+}
+
+static void end_holder(pid_t child)
+{
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
 }
 
 TEST(a_dead_owners_lock_is_taken_over_and_said)
 {
     lab_lock l;
-    bool recovered;
-    char name[80], ready;
-    int line[2];
-    assert_int_equal(pipe(line), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        lab_lock_take(&l, folder, &recovered, NULL);
-        if (write(line[1], "x", 1) == 1)
-            pause();
-        _exit(1);
-    }
-    assert_int_equal(read(line[0], &ready, 1), 1);
-    expect("alive", lab_lock_take(&l, folder, &recovered, &err), PE_ERR_IO, &err);
-    snprintf(name, sizeof name, "is held by process %ld on ", (long)child);
-    assert_non_null(strstr(err.text, name));
-    kill(child, SIGKILL);
-    waitpid(child, NULL, 0);
+    char name[80];
+    pid_t child = hold(NULL, LAB_SILENCE);
+    assert_int_equal(take_lock(&l), LAB_LOCK_HELD);
+    snprintf(name, sizeof name, "process %ld on ", (long)child);
+    assert_non_null(strstr(watch.owner, name));
+    end_holder(child);
     snprintf(name, sizeof name, "report.html.%ld-0.tmp", (long)child);
     put_file(in_folder(name), "x", 1);
     snprintf(name, sizeof name, "report.html.%ld-0.tmp", (long)getppid()); /* alive: not ours to remove */
     put_file(in_folder(name), "x", 1);
-    expect("dead", lab_lock_take(&l, folder, &recovered, &err), PE_OK, &err);
-    assert_true(recovered);
-    assert_int_equal(entries_in_folder(), 2);
+    nanosleep(&(struct timespec){ 0, 50000000 }, NULL); /* what is there is older than the lock by the disk's clock */
+    assert_int_equal(take_lock(&l), LAB_LOCK_TAKEN);
+    assert_true(watch.left);
+    assert_int_equal(entries_in_folder(), 3);
     assert_int_equal(access(in_folder(name), F_OK), 0);
     lab_lock_release(&l);
-    close(line[0]);
-    close(line[1]);
     empty_folder();
+    watch = (lab_watch){ 0 };
+}
+
+static void wait_while(lab_lock_state state)
+{
+    while (look() == state)
+        nanosleep(&(struct timespec){ 0, 5000000 }, NULL);
+}
+
+/* Its process id is that of another process here, or of none: only what the file says in time counts. */
+TEST(an_owner_on_another_machine_lives_while_its_lock_changes)
+{
+    lab_lock l;
+    pid_t child = hold("elsewhere", 2);
+    assert_int_equal(take_lock(&l), LAB_LOCK_UNSURE);
+    wait_while(LAB_LOCK_UNSURE);
+    assert_int_equal(watch.state, LAB_LOCK_HELD);
+    end_holder(child);
+    assert_int_not_equal(look(), LAB_LOCK_FREE);
+    wait_while(LAB_LOCK_HELD);
+    assert_int_equal(watch.state, LAB_LOCK_UNSURE); /* for less than its silence it may live */
+    wait_while(LAB_LOCK_UNSURE);
+    assert_int_equal(watch.state, LAB_LOCK_FREE);
+    assert_true(watch.left);
+    assert_int_equal(take_lock(&l), LAB_LOCK_TAKEN);
+    lab_lock_release(&l);
+    clear_lock();
+}
+
+TEST(an_owner_that_stood_still_finds_that_it_lost_its_lock)
+{
+    lab_lock l, other;
+    setenv("POSENC_MACHINE", "elsewhere", 1);
+    expect("take", lab_lock_take(&l, &watch, folder, 0.5, &err), PE_OK, &err);
+    unsetenv("POSENC_MACHINE");
+    assert_true(lab_lock_held(&l));
+    watch = (lab_watch){ .number = 1, .since = io_seconds() - 60, .owner = "it" };
+    io_bytes b;
+    expect("text", io_read_file(&b, in_folder("lock-1"), 1000, &err), PE_OK, &err);
+    snprintf(watch.text, sizeof watch.text, "%s", (char *)b.data); /* seen a minute ago; beats are 25 ms apart */
+    io_bytes_free(&b);
+    if (take_lock(&other) == LAB_LOCK_TAKEN) {
+        assert_false(lab_lock_held(&l));
+        assert_true(lab_lock_held(&other));
+    }
+    lab_lock_release(&l); /* which frees nothing */
+    if (other.number)
+        assert_int_equal(look(), LAB_LOCK_HELD);
+    lab_lock_release(&other);
+    clear_lock();
+}
+
+TEST(a_file_that_is_no_lock_is_refused_and_stays)
+{
+    lab_lock l;
+    static const char *const text[] = { "mine", "held 1 on a\n", "lost 1 on a since b machine c silence 60 beat 0000000000\n",
+                                        "held 1 on a since b machine c silence 0 beat 0000000000\n",
+                                        "held 1 on a since b machine c silence 60 beat 0000000000\nx" };
+    for (size_t i = 0; i < COUNT(text); i++) {
+        put_file(in_folder("lock-1"), text[i], strlen(text[i]));
+        expect(text[i], lab_lock_take(&l, &watch, folder, LAB_SILENCE, &err), PE_ERR_IO, &err);
+        assert_non_null(strstr(err.text, "lock-1: is there, and no lock of posenc's"));
+        assert_int_equal(entries_in_folder(), 1);
+    }
+    empty_folder();
+    assert_int_equal(symlink("nowhere", in_folder("lock-1")), 0);
+    expect("link", lab_lock_take(&l, &watch, folder, LAB_SILENCE, &err), PE_ERR_IO, &err);
+    empty_folder();
+    watch = (lab_watch){ 0 };
 }
 
 /* ---------------------------------------------------------------- the log */

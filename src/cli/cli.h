@@ -117,10 +117,6 @@ extern const int cli_verb_count;
 #define CLI_OPTION_POS \
     { "pos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, \
       "positions from this .npy: int64, int32 or whole floats, (n,) or (n, axes)" }
-/* Of verbs that embed or rotate. */
-#define CLI_OPTION_POS_REAL \
-    { "pos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, \
-      "positions from this .npy, (n,) or (n, axes); fractions where the encoding is defined between positions" }
 #define CLI_OPTION_START \
     { "start", 0, CLI_INT, "N", "0", -PE_POSITION_MAX, PE_POSITION_MAX, "first position, if --pos is not given" }
 #define CLI_OPTION_DTYPE \
@@ -165,6 +161,8 @@ void cli_command(char *out, size_t cap, const cli_args *a); /* the whole command
 /* The option's list, such as 512,4k or 1x,2x of the trained length, each length once; trained 0: not known. */
 cli_exit cli_read_lengths(int64_t *out, int *count, int most, int64_t least, int64_t trained, const cli_args *a,
                           const char *option);
+/* --shard (shard.c): which share this is, from 0; of how many, 0: not said. */
+cli_exit cli_read_shard(int *shard, int *shards, const cli_args *a);
 
 /* ---------------------------------------------------------------- messages and results (cli_main.c) */
 

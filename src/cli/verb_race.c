@@ -52,6 +52,10 @@ static const cli_option options[] = {
     { "keep", 0, CLI_INT, "N", "2", 1, 1000, "number of checkpoints to keep per training run" },
     { "out", 'o', CLI_PATH, "FOLDER", NULL, 0, 0, "folder for all files; default: runs/DATE-TIME" },
     { "resume", 0, CLI_PATH, "FOLDER", NULL, 0, 0, "continue the race in this folder" },
+    { "shard", 0, CLI_TEXT, "I/N|auto", NULL, 0, 0,
+      "several processes train one race in one folder, this one begins with share I of N; auto: by variables, see below" },
+    { "silence", 0, CLI_TEXT, "SECONDS", "60", 0, 0,
+      "with --shard: without a sign of life for so long this process counts as dead on other machines" },
     { "quiet", 'q', CLI_FLAG, NULL, NULL, 0, 0, "print no progress" },
     { "progress", 0, CLI_CHOICE, "auto|json", "auto", 0, 0,
       "progress on stderr; json: one JSON object per line, for programs; other lines are messages" },
@@ -65,6 +69,8 @@ static const cli_example examples[] = {
       "YaRN is applied at test time: both entries share one training" },
     { "posenc race --resume r",
       "continue a race that was stopped; this one is finished, so its result is printed again" },
+    { "posenc race -e none,rope --steps 2 --layers 1 --width 16 --heads 2 -o r3 --shard 1/2",
+      "one of two processes, on any machine that has the folder; the other one gets --shard 2/2" },
     { "posenc race --data copy --show-data", "look at the data" },
 };
 
@@ -173,8 +179,8 @@ static cli_exit name_folder(race_asked *out, const cli_args *a)
 /* What a folder to resume has said already. */
 static cli_exit check_resume(const cli_args *a)
 {
-    static const char *const free_to_say[] = { "resume",   "threads",          "as",  "json", "quiet",
-                                               "progress", "checkpoint-every", "keep" };
+    static const char *const free_to_say[] = { "resume",   "threads",          "as",   "json",  "quiet",
+                                               "progress", "checkpoint-every", "keep", "shard", "silence" };
     for (int i = 0; i < a->verb->option_count; i++) {
         bool fine = !a->given[i];
         for (int k = 0; k < CLI_COUNT(free_to_say); k++)
@@ -186,6 +192,18 @@ static cli_exit check_resume(const cli_args *a)
     return CLI_OK;
 }
 
+static cli_exit read_share(race_asked *out, const cli_args *a)
+{
+    out->silence = LAB_SILENCE;
+    CLI_TRY(read_real(&out->silence, a, "silence", LAB_SILENCE_MAX));
+    out->shared = cli_given(a, "shard");
+    if (!out->shared && cli_given(a, "silence"))
+        return cli_fail(a, CLI_USAGE, "--silence needs --shard: it is what other processes go by");
+    if (out->shared && !cli_given(a, "out") && !out->resume)
+        return cli_fail(a, CLI_USAGE, "--shard needs --out FOLDER or --resume FOLDER: the one that all processes share");
+    return out->shared ? cli_read_shard(&out->shard, &out->shards, a) : CLI_OK;
+}
+
 static cli_exit read_args(race_asked *out, race_words *text, const cli_args *a)
 {
     out->resume = cli_given(a, "resume");
@@ -195,6 +213,7 @@ static cli_exit read_args(race_asked *out, race_words *text, const cli_args *a)
     out->show = cli_given(a, "quiet") ? NULL : stderr;
     out->show_json = cli_choice(a, "progress") == 1;
     out->warn = stderr;
+    CLI_TRY(read_share(out, a));
     CLI_TRY(name_folder(out, a));
     if (out->resume)
         return check_resume(a);
@@ -235,11 +254,21 @@ static void say_next(const cli_args *a, const race *r, pe_status status)
     cli_put_word(folder, sizeof folder, 0, r->asked.folder);
     if (!r->saved)
         cli_note(a, "stopped before anything was trained");
+    else if (status == PE_ERR_RANGE && r->asked.shared)
+        cli_note(a, "what failed would fail again; start a new race with a --rate below %g", r->results.setup.rate);
     else if (status == PE_ERR_RANGE)
         cli_note(a, "stopped; start a new race with a --rate below %g: this one would fail again if resumed",
                  r->results.setup.rate);
+    else if (r->asked.shared)
+        cli_note(a, "stopped; continue with: posenc race --resume %s --shard %s", folder, cli_text(a, "shard"));
     else
         cli_note(a, "stopped; continue with: posenc race --resume %s", folder);
+}
+
+/* Whoever of several processes ends last writes the files; before, they would be those of an unfinished race. */
+static bool has_files(const race *r)
+{
+    return !r->asked.shared || !lab_missing(&r->results);
 }
 
 /* The result, and the files of the report. */
@@ -248,14 +277,17 @@ static cli_exit write_race(const cli_args *a, race *r, result *out)
     pe_error err = { 0 };
     result_text(out, "folder", NULL, r->asked.folder);
     result_flag(out, "stopped", NULL, r->stopped);
-    r->results.language = cli_language(a);
     lab_add_report(out, &r->results);
     cli_exit code = cli_write_now(a, out);
-    if (lab_report_write(r->asked.folder, &r->results, &err))
+    if (has_files(r) && lab_report_write(r->asked.folder, &r->results, &err))
         return cli_fail_from(a, CLI_SYSTEM, NULL, &err);
     if (r->asked.show) {
         char text[RACE_FOLDER + 40];
-        snprintf(text, sizeof text, "report: %s/report.html", r->asked.folder);
+        if (has_files(r))
+            snprintf(text, sizeof text, "report: %s/report.html", r->asked.folder);
+        else
+            snprintf(text, sizeof text, "%d of %d trainings are missing; whoever ends last writes the report",
+                     lab_missing(&r->results), r->trainings);
         fprintf(r->asked.show, "%s\n", words_translate(text, cli_language(a)).text);
     }
     return code;
@@ -276,6 +308,7 @@ static cli_exit end_race(const cli_args *a, race *r, result *out, pe_status stat
 static cli_exit run_race(const cli_args *a, race *r, result *out)
 {
     pe_error err = { 0 };
+    r->results.language = cli_language(a);
     if (race_start(r, &err))
         return fail_race(a, &err, false);
     pe_status status = race_run(r, &err);
@@ -327,7 +360,9 @@ const cli_verb cli_verb_race = {
     .operands = "",
     CLI_TABLES(options, examples),
     .notes = "Ctrl-C finishes the step, saves, and reports the results so far; a second Ctrl-C stops at once.\n"
-             "If the loss is not finite, the race stops with exit code 3 and keeps the last checkpoint.\n",
+             "If the loss is not finite, the race stops with exit code 3 and keeps the last checkpoint.\n"
+             "What nobody works at is taken by whichever of the processes with --shard is free.\n"
+             "--shard auto: by SLURM_ARRAY_TASK_ID, OMPI_COMM_WORLD_RANK, PMI_RANK or JOB_COMPLETION_INDEX.\n",
     .add_notes = add_sources,
     .run = race_verb,
 };

@@ -82,7 +82,7 @@ static cli_exit report_verb(const cli_args *a, result *out)
     if (!r)
         return cli_fail(a, CLI_SYSTEM, "no memory for the results");
     cli_exit code = CLI_OK;
-    if (lab_read_results(r, a->operand, a->operands, &err))
+    if (lab_read_results(r, a->operand, a->operands, &err) || lab_find_missing(r, &err))
         code = cli_fail_from(a, CLI_INPUT, NULL, &err);
     else if (cli_given(a, "only") && lab_keep_only(r, cli_text(a, "only"), &err))
         code = cli_fail_from(a, CLI_USAGE, NULL, &err);
@@ -104,7 +104,8 @@ const cli_verb cli_verb_report = {
     .operands_max = CLI_OPERANDS_MAX,
     .notes = "RUNS are folders that posenc race or posenc eval wrote, finished or not, or files results.jsonl that "
              "posenc report wrote. Several are combined if their settings agree: their encodings, seeds and lengths "
-             "are united.\n"
+             "are united. While processes work at a race it says which trainings are missing, how far they are, and "
+             "who works at them.\n"
              "--models takes folders of finished races, and writes a .safetensors for each training, with 8 bits a weight "
              "and a scale for each row. posenc eval reads it, and posenc explain says what is in it.",
     CLI_TABLES(options, examples),

@@ -115,22 +115,6 @@ void checkpoint_remove_old(const char *folder, int64_t step, int keep)
     free(steps);
 }
 
-/* The folder is locked and nothing is being saved, so every temporary checkpoint was left by a process that died. */
-static void checkpoint_remove_temporary(const char *folder)
-{
-    char path[1100];
-    DIR *d = opendir(folder);
-    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
-        if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) != 0 || io_temp_owner(e->d_name) == 0)
-            continue;
-        int length = snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (length > 0 && (size_t)length < sizeof path)
-            unlink(path);
-    }
-    if (d)
-        closedir(d);
-}
-
 /* ---------------------------------------------------------------- checkpoint */
 
 /* A checkpoint is one sealed safetensors file (io_safetensors_save): weights under their names, so that anyone can read
@@ -273,7 +257,6 @@ pe_status checkpoint_save(const char *folder, model *m, const adam *a, const che
     pe_status bad = checkpoint_path(path, sizeof path, folder, s->step, err);
     if (bad != PE_OK)
         return bad;
-    checkpoint_remove_temporary(folder); /* before: they may be what fills the disk */
     bad = save_parts(path, m, a, s, err);
     if (bad == PE_OK)
         checkpoint_remove_old(folder, s->step, keep);

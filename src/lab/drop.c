@@ -69,16 +69,15 @@ void race_fill_dropped(race *r)
                 r->asked.drop_steps ? r->asked.drop_steps : (s->steps + DROPPED_PART - 1) / DROPPED_PART;
 }
 
-/* The training that a training without its encoding goes on from; NULL: none. */
-static const race_training *trained_before(const race *r, const race_training *t)
+int race_trained_before(const race *r, const race_training *t)
 {
     const lab_setup *s = &r->results.setup;
     for (int i = 0; i < r->trainings; i++) {
         const lab_entry *e = &s->entry[r->training[i].entry];
         if (r->training[i].seed == t->seed && !e->dropped && !strcmp(e->trained, s->entry[t->entry].trained))
-            return &r->training[i];
+            return i;
     }
-    return NULL;
+    return -1;
 }
 
 static pe_status keep_scale(model *m, const char *trained, pe_error *err)
@@ -95,12 +94,13 @@ pe_status race_take_dropped(model *m, const race *r, const race_training *t, pe_
 {
     const lab_setup *s = &r->results.setup;
     const lab_entry *e = &s->entry[t->entry];
-    const race_training *from = trained_before(r, t);
+    int before = race_trained_before(r, t);
     checkpoint_state state = { 0 };
     char skipped[300] = "";
     bool found = false;
-    if (!from)
+    if (before < 0)
         return io_fail(err, PE_ERR_FORMAT, "race.json has %s and not %s, which it goes on from", e->name, e->trained);
+    const race_training *from = &r->training[before];
     checkpoint_wanted want = { race_fingerprint(s, from), s->steps, NULL };
     TRY(checkpoint_newest(from->folder, m, NULL, &state, &want, &found, skipped, sizeof skipped, err));
     if (!found || state.step != s->steps)

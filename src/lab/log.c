@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The log of a run that can be resumed: lines after the checkpoint are cut off, and the resumed run writes them again.
+ * The log of a run that can be resumed: lines after the checkpoint are left out, and the resumed run writes them again.
  */
 #include "io/io.h"
 #include "run.h"
@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,11 +50,18 @@ static pe_status check_size(const io_file *f, int64_t size, pe_error *err)
     return s;
 }
 
-static pe_status cut_file(const io_file *f, int64_t size, pe_error *err)
+/* A new file in place of the old one, of its first bytes. */
+static pe_status renew_file(const io_file *f, int64_t size, pe_error *err)
 {
     pe_status s = size < 0 ? end_of_lines(&size, f, err) : check_size(f, size, err);
-    if (s == PE_OK && (uint64_t)size < f->size && ftruncate(f->fd, (off_t)size) != 0)
-        s = refuse_log(f->name, "cut", err);
+    char *text = s == PE_OK ? malloc((size_t)size + 1) : NULL;
+    if (s == PE_OK && !text)
+        s = io_fail(err, PE_ERR_NOMEM, "%s: no memory for its %" PRId64 " bytes", f->name, size);
+    if (s == PE_OK && size > 0)
+        s = io_file_read(text, f, 0, (size_t)size, err);
+    if (s == PE_OK)
+        s = io_write_file(f->name, &(io_span){ text, (size_t)size }, 1, err);
+    free(text);
     return s;
 }
 
@@ -94,7 +102,10 @@ pe_status lab_log_open(lab_log *out, const char *path, int64_t size, pe_error *e
                        sizeof out->path - 1);
     pe_status s = open_file(&f, path, err);
     if (s == PE_OK)
-        s = cut_file(&f, size, err);
+        s = renew_file(&f, size, err);
+    io_file_close(&f);
+    if (s == PE_OK)
+        s = open_file(&f, path, err);
     if (s == PE_OK && !(out->to = fdopen(f.fd, "ab")))
         s = refuse_log(path, "opened", err);
     if (s == PE_OK)

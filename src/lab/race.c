@@ -38,10 +38,28 @@ static pe_status write_source(FILE *to, const void *with, pe_error *err)
     return PE_OK;
 }
 
-static pe_status race_save(const race *r, pe_error *err)
+/* Under a name of its own first, and never in place of another one's: the race is what the first says. */
+static pe_status save_setup(const race *r, bool *first, pe_error *err)
+{
+    char path[RACE_FOLDER + 20], temp[RACE_FOLDER + 60], *text = race_setup_text(&r->results.setup);
+    snprintf(path, sizeof path, "%s/race.json", r->asked.folder);
+    snprintf(temp, sizeof temp, "%s.%ld-0.tmp", path, (long)getpid());
+    if (!text)
+        return io_fail(err, PE_ERR_NOMEM, "%s: no memory for it", path);
+    io_span bytes = { text, strlen(text) };
+    pe_status s = io_write_file(temp, &bytes, 1, err);
+    if (!s)
+        s = io_keep_file(temp, bytes, path, err);
+    *first = !s || access(path, F_OK);
+    unlink(temp);
+    free(text);
+    return s && *first ? s : io_sync_folder_of(path, err);
+}
+
+static pe_status race_save(const race *r, bool *first, pe_error *err)
 {
     TRY(io_make_file(r->asked.folder, "source.json", write_source, &r->asked.source, err));
-    return lab_save_setup(r->asked.folder, &r->results.setup, err); /* last: with it the race exists */
+    return save_setup(r, first, err); /* last: with it the race exists */
 }
 
 /* A copy of the text in the race's room; NULL: full. */
@@ -199,6 +217,10 @@ pe_status race_open(race **out, const race_asked *asked, pe_error *err)
         return io_fail(err, PE_ERR_NOMEM, "no memory for a race");
     r->asked = *asked;
     r->results.setup = asked->setup;
+    if (!asked->shared)
+        r->asked.shards = 1;
+    if (!(asked->silence > 0))
+        r->asked.silence = LAB_SILENCE;
     gemm_start();
     pe_status status = pe_pool_new(&r->pool, asked->threads, err);
     if (!status && asked->resume)
@@ -260,56 +282,125 @@ static void say_lengths(const race *r)
                    text);
 }
 
-pe_status race_start(race *r, pe_error *err)
+static pe_status race_begin(race *r, pe_error *err)
 {
-    bool recovered = false;
-    TRY(lab_folder_new(r->asked.folder, err));
-    TRY(lab_lock_take(&r->lock, r->asked.folder, &recovered, err));
-    r->locked = true;
-    TRY(r->asked.resume ? race_load_lines(r, err) : check_folder(r, err));
-    r->begin = io_seconds();
-    r->screen = screen_new(r->asked.show, r->asked.show_json);
-    screen_say(r->screen, "race in %s", r->asked.folder);
-    if (recovered)
-        screen_say(r->screen, "a lock of a process that is gone was taken over");
-    if (gemm_missing())
-        race_warn(r, "%s", gemm_missing());
-    else if (!gemm_is_fast())
-        screen_say(r->screen, "matrix products: %s", gemm_name());
-    r->saved = r->asked.resume;
-    if (r->saved)
-        return PE_OK;
+    bool first = false;
     say_lengths(r);
     if (r->results.setup.minutes > 0)
         TRY(race_calibrate(r, err));
     if (r->stopped)
         return PE_OK;
     race_fill_dropped(r);
-    TRY(race_save(r, err));
+    TRY(race_save(r, &first, err));
     r->saved = true;
+    return first ? PE_OK : race_join(r, err);
+}
+
+static pe_status resume_alone(race *r, pe_error *err)
+{
+    TRY(race_load_lines(r, err));
+    return race_is_alone(r, err);
+}
+
+static void open_screen(race *r)
+{
+    r->begin = io_seconds();
+    r->screen = screen_new(r->asked.show, r->asked.show_json, r->results.language);
+    screen_say(r->screen, "race in %s", r->asked.folder);
+    if (r->recovered)
+        screen_say(r->screen, "a lock of a process that is gone was taken over");
+    if (gemm_missing())
+        race_warn(r, "%s", gemm_missing());
+    else if (!gemm_is_fast())
+        screen_say(r->screen, "matrix products: %s", gemm_name());
+}
+
+pe_status race_start(race *r, pe_error *err)
+{
+    const race_asked *a = &r->asked;
+    bool found = a->resume && a->shared;
+    TRY(lab_folder_new(a->folder, err));
+    if (!found)
+        TRY(race_hold_folder(r, &found, err));
+    if (!found && !r->stopped)
+        TRY(a->resume ? resume_alone(r, err) : check_folder(r, err));
+    if (r->stopped)
+        return PE_OK;
+    open_screen(r);
+    r->saved = found || a->resume;
+    if (found && !a->resume)
+        TRY(race_join(r, err));
+    if (!r->saved)
+        TRY(race_begin(r, err));
+    if (a->shared)
+        lab_lock_release(&r->lock);
     return PE_OK;
 }
 
-static double all_work(const race *r)
+static double own_work(const race *r)
 {
-    const lab_setup *s = &r->results.setup;
-    double tests = 0;
-    for (int k = 0; k < s->tests; k++)
-        tests += race_work(s, race_windows(r, s->test[k]) * s->test[k], s->test[k]);
-    double all = tests * s->entries * s->seeds;
+    double work = 0;
     for (int i = 0; i < r->trainings; i++)
-        all += 3 * race_work(s, race_steps(s, &r->training[i]) * s->batch * s->train_length, s->train_length);
-    return all;
+        work += race_is_own(r, i) ? race_training_work(r, i) : 0;
+    return work;
+}
+
+/* Nobody needs a lock any more. */
+static void remove_locks(race *r)
+{
+    for (int i = 0; i < r->trainings; i++) {
+        lab_lock_remove(r->training[i].folder);
+        lab_folder_tidy(r->training[i].folder);
+    }
+    lab_lock_release(&r->lock);
+    lab_lock_remove(r->asked.folder);
+}
+
+/* A training that another process took over is no failure; one that failed, where others go on, is none yet. */
+static pe_status train_next(race *r, int training, pe_error *err)
+{
+    pe_error why = { 0 };
+    pe_status s = race_train(r, training, &why);
+    bool lost = s && !lab_lock_held(&r->held);
+    lab_lock_release(&r->held);
+    if (lost)
+        race_warn(r, "%s", why.text);
+    if (!s || lost || (s == PE_ERR_RANGE && r->asked.shared))
+        return PE_OK;
+    return io_fail(err, s, "%s", why.text);
+}
+
+static pe_status train_all(race *r, pe_error *err)
+{
+    for (int next = 0; r->saved && !race_asked_to_stop(r);) {
+        TRY(race_next(&next, r, err));
+        if (next < 0)
+            break;
+        TRY(train_next(r, next, err));
+    }
+    return PE_OK;
+}
+
+/* What all processes have done by now. */
+static pe_status look_back(race *r, pe_error *err)
+{
+    TRY(race_load_lines(r, err));
+    TRY(lab_find_missing(&r->results, err));
+    if (r->saved && !lab_missing(&r->results))
+        remove_locks(r);
+    for (int i = 0; i < r->trainings && r->asked.shared; i++)
+        if (r->results.run[i].state == LAB_RUN_FAILED)
+            return io_fail(err, PE_ERR_RANGE, "%s", r->results.run[i].failure.why);
+    return PE_OK;
 }
 
 pe_status race_run(race *r, pe_error *err)
 {
-    r->work = all_work(r);
+    r->work = own_work(r);
     r->worked = r->worked_before = 0;
     r->begin = io_seconds();
-    for (int i = 0; i < r->trainings && r->saved && !race_asked_to_stop(r); i++)
-        TRY(race_train(r, i, err));
-    return PE_OK;
+    pe_status s = train_all(r, err), back = look_back(r, s ? NULL : err);
+    return s ? s : back;
 }
 
 void race_free(race *r)
@@ -317,8 +408,11 @@ void race_free(race *r)
     if (!r)
         return;
     screen_free(r->screen);
-    if (r->locked)
-        lab_lock_release(&r->lock);
+    bool begun = r->saved || !r->lock.number;
+    lab_lock_release(&r->held);
+    lab_lock_release(&r->lock);
+    if (!begun)
+        lab_lock_remove(r->asked.folder);
     lab_results_free(&r->results);
     lab_data_free(r->data);
     pe_pool_free(r->pool);

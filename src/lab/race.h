@@ -5,7 +5,7 @@
  *     race *r;
  *     race_open(&r, &asked, &err);   checks everything that was asked
  *     race_start(r, &err);           folder, lock, calibration, race.json; or reads them from a folder to resume
- *     race_run(r, &err);             training and tests, without those that are already done
+ *     race_run(r, &err);             training and tests, without those that are done or that others do
  *     race_free(r);
  *
  * The same initial weights (by the seed and the names of tensors), the same data in the same order and the same number
@@ -39,6 +39,9 @@ typedef struct race_asked {
     bool resume;                       /* the folder says all of the above */
     int64_t checkpoint_every;          /* steps; 0: about half a minute's */
     int keep;                          /* checkpoints of a training */
+    bool shared;                       /* other processes work in the folder too: */
+    int shard, shards;                 /* begins with trainings shard, shard + shards, ...; shards 0: of each one */
+    double silence;                    /* seconds, as lab_lock_take has it */
     int threads;                       /* 0: one per CPU that the process may use */
     FILE *show;                        /* progress; NULL: none */
     bool show_json;                    /* progress is for a program: one JSON object per line */
@@ -50,6 +53,8 @@ typedef struct race_asked {
 typedef struct race_training {
     int entry; /* the first that is trained so */
     uint64_t seed;
+    lab_watch watch; /* of who works at it */
+    bool counted;    /* its work is part of race.work, and done or being done */
     char folder[RACE_FOLDER + 160];
 } race_training;
 
@@ -70,9 +75,12 @@ typedef struct race {
     int trainings;
     lab_data *data;
     pe_pool *pool;
-    lab_lock lock;
+    lab_lock lock, held; /* of the folder: a process that is alone, or begins the race; of the training at work */
     screen *screen;
-    bool locked, stopped;
+    bool stopped;
+    bool recovered;    /* the folder's lock was that of a dead process */
+    int done;          /* trainings with all their tests, as far as this process knows */
+    char others[1000]; /* who else works: "rope, seed 1: process 12 on a since ...", with commas between; "" */
     bool saved;                         /* there is a race.json to resume from */
     double work, worked, worked_before; /* tokens that go forward: in all, so far, before this process began */
     double begin;                       /* clock, when this process began to work */
@@ -83,7 +91,8 @@ typedef struct race {
 
 pe_status race_open(race **out, const race_asked *asked, pe_error *err);
 pe_status race_start(race *r, pe_error *err);
-/* r->stopped: it was asked to stop, and can be resumed. A loss that is not finite is PE_ERR_RANGE. */
+/* r->stopped: it was asked to stop, and can be resumed. A loss that is not finite is PE_ERR_RANGE; where the folder is
+ * shared the others are trained before. */
 pe_status race_run(race *r, pe_error *err);
 void race_free(race *r); /* NULL is fine */
 
@@ -133,9 +142,24 @@ bool race_asked_to_stop(race *r);
 double race_work(const lab_setup *s, int64_t tokens, int64_t length);
 void race_skip(race *r, double work); /* which need not be done */
 
+/* The lines of all logs, or of one, as they are now; those in memory go (train.c). */
 pe_status race_load_lines(race *r, pe_error *err);
-
-/* Results in memory (train.c). */
+pe_status race_load_log(race *r, int training, pe_error *err);
+/* The training that this process does next, whose lock r->held is; -1: none is left that nobody works at (share.c). */
+pe_status race_next(int *training, race *r, pe_error *err);
+char *race_setup_text(const lab_setup *s); /* of race.json; malloc'ed; NULL: no memory (share.c) */
+bool race_is_own(const race *r, int training); /* of this process's share (share.c) */
+/* PE_ERR_IO where another process works at a training (share.c). */
+pe_status race_is_alone(race *r, pe_error *err);
+/* Waits until the folder's lock is free, and takes it. *found: a race.json came meanwhile, and nothing is taken; only
+ * where the folder is shared, else a process that holds it is PE_ERR_IO. Asked to stop: neither (share.c). */
+pe_status race_hold_folder(race *r, bool *found, pe_error *err);
+/* Takes the setup of the folder's race.json, which has to be what was asked (share.c). */
+pe_status race_join(race *r, pe_error *err);
+/* The index of the training that one without its encoding goes on from; -1: none (drop.c). */
+int race_trained_before(const race *r, const race_training *t);
+/* Of a training and its tests, in all (train.c). */
+double race_training_work(const race *r, int training);
 
 /* Turns minutes into steps, once (race_setup.c). */
 pe_status race_calibrate(race *r, pe_error *err);
@@ -151,7 +175,7 @@ pe_status race_test(lab_test_line *out, bool *done, race *r, model *m, screen_no
 
 /* json: JSON lines, three a second. Else on a terminal redrawn in place, or a line every few seconds. to NULL: nothing,
  * and NULL is what comes back. */
-screen *screen_new(FILE *to, bool json);
+screen *screen_new(FILE *to, bool json, language l);
 void screen_free(screen *s); /* the last frame stays on the screen, the cursor is visible again; NULL is fine */
 /* Drawn when it is time. */
 void screen_show(screen *s, const race *r, const screen_now *now);

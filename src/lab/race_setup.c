@@ -420,9 +420,11 @@ pe_status race_plan(race *r, pe_error *err)
             race_training *t = &r->training[r->trainings];
             *t = (race_training){ .entry = i, .seed = s->seed[k] };
             race_training_folder(t, r->asked.folder, s);
-            r->results.run[r->trainings++] = (lab_run){ .entry = i, .seed = s->seed[k] };
+            r->results.run[r->trainings] = (lab_run){ .entry = i, .seed = s->seed[k], .folder = strdup(t->folder) };
+            r->results.runs = ++r->trainings;
+            if (!r->results.run[r->trainings - 1].folder)
+                return io_fail(err, PE_ERR_NOMEM, "no memory for %zu trainings", most);
         }
-    r->results.runs = r->trainings;
     return PE_OK;
 }
 

@@ -734,6 +734,52 @@ static void add_finding(result *out, const lab_results *r)
     result_wide(out);
 }
 
+static const char *const run_state[LAB_RUN_DONE + 1] = { /* of one that is missing */
+    [LAB_RUN_NOT_STARTED] = "not started",
+    [LAB_RUN_RUNNING] = "running",
+    [LAB_RUN_STOPPED] = "stopped",
+    [LAB_RUN_FAILED] = "failed",
+};
+
+static void add_run(result *out, const report *p, const lab_run *run)
+{
+    const lab_setup *s = &p->r->setup;
+    int tests = 0, of = 0;
+    int64_t step = run->trains ? run->train[run->trains - 1].step : 0;
+    int64_t steps = s->entry[run->entry].dropped ? s->entry[run->entry].dropped : s->steps;
+    for (int i = 0; i < s->entries; i++)
+        for (int k = 0; k < s->tests && lab_trained_alike(&s->entry[i], &s->entry[run->entry]); k++, of++)
+            tests += lab_find_test(p->r, i, run->seed, s->test[k]) != NULL;
+    result_open(out, RESULT_RECORD, NULL, "");
+    add_name(out, p, run->entry);
+    result_int(out, "seed", "seed", (int64_t)run->seed);
+    result_text(out, "state", "state", run_state[run->state]);
+    result_shown(out, "%s", run_state[run->state]);
+    result_int(out, "step", "step", step);
+    result_shown(out, "%" PRId64 " of %" PRId64, step, steps);
+    result_int(out, "steps", NULL, steps);
+    result_int(out, "tests", "tests", tests);
+    result_shown(out, "%d of %d", tests, of);
+    result_int(out, "tests_of", NULL, of);
+    result_text(out, "owner", "by", run->state == LAB_RUN_RUNNING ? run->owner : NULL);
+    result_close(out);
+}
+
+static void add_missing(result *out, const report *p)
+{
+    const lab_results *r = p->r;
+    int missing = lab_missing(r);
+    result_open(out, RESULT_RECORD, NULL, missing ? "Missing" : NULL);
+    if (missing)
+        result_say(out, NULL, "", "%d of %d trainings are missing", missing, r->runs);
+    result_open(out, RESULT_TABLE, "missing", missing ? "" : NULL);
+    for (int i = 0; i < r->runs; i++)
+        if (run_state[r->run[i].state])
+            add_run(out, p, &r->run[i]);
+    result_close(out);
+    result_close(out);
+}
+
 void lab_add_report(result *out, const lab_results *r)
 {
     report p = report_of(r);
@@ -747,6 +793,8 @@ void lab_add_report(result *out, const lab_results *r)
     result_open(out, RESULT_RECORD, NULL, "Ranking");
     add_ranking(out, &p, true);
     result_close(out);
+    if (!lab_is_eval(&r->setup))
+        add_missing(out, &p);
     add_last_quarter(out, &p);
     add_costs(out, &p);
     for (int i = FIGURE_LENGTH + 1; i < REPORT_FILES; i++)

@@ -99,10 +99,22 @@ typedef struct lab_failure_line { /* where a training broke off */
     char why[500];
 } lab_failure_line;
 
+typedef enum lab_run_state {
+    LAB_RUN_UNKNOWN, /* nobody has looked */
+    LAB_RUN_NOT_STARTED,
+    LAB_RUN_RUNNING, /* a process holds its folder */
+    LAB_RUN_STOPPED, /* and goes on when a process comes back */
+    LAB_RUN_FAILED,
+    LAB_RUN_DONE /* with all its tests */
+} lab_run_state;
+
 /* One training with one seed. */
 typedef struct lab_run {
     int entry; /* the first that is trained so */
     uint64_t seed;
+    char *folder; /* malloc'ed; NULL: not known */
+    lab_run_state state;
+    char owner[360]; /* of one that is running: its process, and since when */
     lab_train_line *train;
     int trains;
     lab_run_line end;
@@ -140,9 +152,18 @@ pe_status lab_read_setup(lab_setup *out, const char *folder, pe_error *err);
  * error that says what differs): entries, seeds and lengths are united. A last line that is cut short is left out; a
  * line of another kind is passed over; of two tests of the same (entry, seed, length) the later counts. */
 pe_status lab_read_results(lab_results *out, const char *const *from, int count, pe_error *err);
+/* Adds the lines that a training's log, at path, has by now to r->run[run] and r->test; none where it is not there. */
+pe_status lab_read_log(lab_results *r, int run, const char *path, pe_error *err);
+/* Whether it is trained and each entry that uses its weights is tested at each length. */
+bool lab_run_is_done(const lab_results *r, const lab_run *run);
+/* Sets the state of every run that has a folder (missing.c). Waits some seconds where only that can tell whether a
+ * process lives. */
+pe_status lab_find_missing(lab_results *r, pe_error *err);
+int lab_missing(const lab_results *r); /* runs that are not done, as lab_find_missing found them */
 /* Keeps the entries with these names or specs, separated by commas, in the order they have. */
 pe_status lab_keep_only(lab_results *r, const char *names, pe_error *err);
 void lab_results_free(lab_results *r);
+void lab_run_free(lab_run *run); /* what it holds */
 
 void lab_set_machine(lab_setup *s); /* version, BLAS, CPU and date: of this machine, now */
 

@@ -55,7 +55,7 @@ static void choice_keep_runs(lab_results *r, const lab_setup *before)
         if (run.entry < r->setup.entries)
             r->run[kept++] = run;
         else
-            free(run.train);
+            lab_run_free(&run);
     }
     r->runs = kept;
 }

@@ -181,16 +181,30 @@ pe_status results_read_lines(lab_results *r, int run, const char *path, io_span 
     return s;
 }
 
-static pe_status results_read_log(lab_results *r, int run, const char *path, pe_error *err)
+/* Its bytes of this moment: the process that writes it may be adding lines. */
+static pe_status read_now(char **out, const io_file *f, pe_error *err)
+{
+    if (f->size > IO_CAP_TEXT)
+        return io_fail(err, PE_ERR_RANGE, "%s: has %" PRIu64 " bytes; at most %zu are read", f->name, f->size,
+                       IO_CAP_TEXT);
+    if (!(*out = malloc((size_t)f->size + 1)))
+        return io_fail(err, PE_ERR_NOMEM, "%s: no memory for its %" PRIu64 " bytes", f->name, f->size);
+    return f->size ? io_file_read(*out, f, 0, (size_t)f->size, err) : PE_OK;
+}
+
+pe_status lab_read_log(lab_results *r, int run, const char *path, pe_error *err)
 {
     struct stat there;
-    io_bytes file;
+    io_file f;
+    char *text = NULL;
     if (stat(path, &there))
         return PE_OK;
-    pe_status s = io_read_file(&file, path, IO_CAP_TEXT, err);
+    TRY(io_file_open(&f, path, err));
+    pe_status s = read_now(&text, &f, err);
     if (!s)
-        s = results_read_lines(r, run, path, (io_span){ file.data, file.size }, err);
-    io_bytes_free(&file);
+        s = results_read_lines(r, run, path, (io_span){ text, (size_t)f.size }, err);
+    free(text);
+    io_file_close(&f);
     return s;
 }
 
@@ -371,6 +385,12 @@ static int find_place(const lab_results *r, int entry, uint64_t seed)
     return -1;
 }
 
+void lab_run_free(lab_run *run)
+{
+    free(run->train);
+    free(run->folder);
+}
+
 /* Where one training with one seed is kept: made where it is new, emptied where a folder before had it. -1: no memory.
  */
 static int place_run(lab_results *r, int entry, uint64_t seed)
@@ -385,7 +405,7 @@ static int place_run(lab_results *r, int entry, uint64_t seed)
     if (at < 0)
         at = r->runs++;
     else
-        free(r->run[at].train);
+        lab_run_free(&r->run[at]);
     r->run[at] = (lab_run){ .entry = entry, .seed = seed };
     return at;
 }
@@ -398,38 +418,41 @@ static int first_trained(const lab_setup *s, const lab_entry *e)
     return -1;
 }
 
-/* Places of all runs of a folder or a file. */
+/* Places of all runs of a folder or a file, seed by seed as a race trains. */
 static pe_status place_runs(lab_results *r, const lab_setup *one, const char *from, pe_error *err)
 {
-    for (int e = 0; e < one->entries && !lab_is_eval(one); e++)
-        for (int i = 0; i < one->seeds && first_trained(one, &one->entry[e]) == e; i++)
-            if (place_run(r, first_trained(&r->setup, &one->entry[e]), one->seed[i]) < 0)
+    for (int k = 0; k < one->seeds && !lab_is_eval(one); k++)
+        for (int e = 0; e < one->entries; e++)
+            if (first_trained(one, &one->entry[e]) == e &&
+                place_run(r, first_trained(&r->setup, &one->entry[e]), one->seed[k]) < 0)
                 return io_fail(err, PE_ERR_NOMEM, "%s: no memory for its runs", from);
     return PE_OK;
 }
 
-static pe_status read_runs(lab_results *r, const lab_setup *one, int entry, const char *folder, pe_error *err)
+static pe_status read_run(lab_results *r, const lab_setup *one, int entry, uint64_t seed, const char *folder,
+                          pe_error *err)
 {
     char path[PATH_ROOM], name[120];
     const lab_entry *e = &one->entry[entry];
-    pe_status s = PE_OK;
-    for (int i = 0; i < one->seeds && !s; i++) {
-        snprintf(name, sizeof name, "%s-%" PRIu64 "/log.jsonl", e->slug, one->seed[i]);
-        s = path_in(path, folder, name, err);
-        if (!s)
-            s = results_read_log(r, find_place(r, first_trained(&r->setup, e), one->seed[i]), path, err);
-    }
-    return s;
+    int run = find_place(r, first_trained(&r->setup, e), seed);
+    snprintf(name, sizeof name, "%s-%" PRIu64, e->slug, seed);
+    TRY(path_in(path, folder, name, err));
+    if (!(r->run[run].folder = malloc(strlen(path) + 1)))
+        return io_fail(err, PE_ERR_NOMEM, "%s: no memory for its name", path);
+    strcpy(r->run[run].folder, path);
+    TRY(path_in(path, r->run[run].folder, "log.jsonl", err));
+    return lab_read_log(r, run, path, err);
 }
 
 static pe_status read_folder(lab_results *r, const lab_setup *one, const char *folder, pe_error *err)
 {
     char path[PATH_ROOM];
     TRY(path_in(path, folder, "log.jsonl", err));
-    TRY(results_read_log(r, RESULTS_NO_RUN, path, err));
-    for (int i = 0; i < one->entries && !lab_is_eval(one); i++)
-        if (first_trained(one, &one->entry[i]) == i)
-            TRY(read_runs(r, one, i, folder, err));
+    TRY(lab_read_log(r, RESULTS_NO_RUN, path, err));
+    for (int k = 0; k < one->seeds && !lab_is_eval(one); k++)
+        for (int i = 0; i < one->entries; i++)
+            if (first_trained(one, &one->entry[i]) == i)
+                TRY(read_run(r, one, i, one->seed[k], folder, err));
     return PE_OK;
 }
 
@@ -476,7 +499,7 @@ pe_status lab_read_results(lab_results *out, const char *const *from, int count,
     for (int i = 0; i < count && !s; i++) {
         s = place_runs(out, &one[i], from[i], err);
         if (!s)
-            s = is_file(from[i]) ? results_read_log(out, RESULTS_ALL_RUNS, from[i], err)
+            s = is_file(from[i]) ? lab_read_log(out, RESULTS_ALL_RUNS, from[i], err)
                                  : read_folder(out, &one[i], from[i], err);
     }
     free(one);
@@ -488,7 +511,7 @@ pe_status lab_read_results(lab_results *out, const char *const *from, int count,
 void lab_results_free(lab_results *r)
 {
     for (int i = 0; i < r->runs; i++)
-        free(r->run[i].train);
+        lab_run_free(&r->run[i]);
     free(r->run);
     free(r->test);
     memset(r, 0, sizeof *r);

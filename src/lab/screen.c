@@ -55,6 +55,8 @@ static void frame_line(FILE *to, const race *r, const screen_now *n)
     fputs(left, to);
     if (isfinite(n->loss))
         fprintf(to, ", %.3f bits", n->loss / log(2));
+    if (r->asked.shared)
+        fprintf(to, ", %d of %d trainings are done", r->done, r->trainings);
     fprintf(to, ", %.0f tokens/s\n", n->tokens_per_second);
 }
 
@@ -92,6 +94,11 @@ static void json_line(FILE *to, const race *r, const screen_now *n)
     out_int(&j, "of", n->of);
     out_real(&j, "bits", n->loss / log(2));
     out_real(&j, "tokens_per_second", n->tokens_per_second);
+    if (r->asked.shared) {
+        out_int(&j, "trainings", r->trainings);
+        out_int(&j, "trainings_done", r->done);
+        out_text(&j, "others", r->others);
+    }
     out_close(&j, '}');
 }
 
@@ -169,6 +176,7 @@ static void frame_all(FILE *to, const race *r, const screen_now *n, const draw_s
 struct screen {
     FILE *to;
     bool json, terminal;
+    language language;
     int lines;   /* of the frame that is to be seen */
     double next; /* of the clock */
 };
@@ -178,13 +186,13 @@ static double screen_pause(const screen *s)
     return s->json || s->terminal ? FRAME_EVERY : PLAIN_EVERY;
 }
 
-screen *screen_new(FILE *to, bool json)
+screen *screen_new(FILE *to, bool json, language l)
 {
     screen *s = to ? calloc(1, sizeof *s) : NULL;
     const char *term = getenv("TERM");
     if (!s)
         return NULL;
-    *s = (screen){ .to = to, .json = json, .terminal = !json && isatty(fileno(to)) && term && strcmp(term, "dumb") };
+    *s = (screen){ .to = to, .json = json, .language = l, .terminal = !json && isatty(fileno(to)) && term && strcmp(term, "dumb") };
     s->next = json ? 0 : io_seconds() + screen_pause(s); /* a program is told at once */
     if (s->terminal)
         fputs("\033[?25l", to);
@@ -212,11 +220,14 @@ void screen_free(screen *s)
     free(s);
 }
 
-static void put_line(FILE *to, const char *format, va_list list) IO_PRINTF(2, 0);
-static void put_line(FILE *to, const char *format, va_list list)
+static void put_line(FILE *to, language l, const char *format, va_list list) IO_PRINTF(3, 0);
+static void put_line(FILE *to, language l, const char *format, va_list list)
 {
-    vfprintf(to, format, list);
-    putc('\n', to);
+    char text[sizeof(words_text) / 2];
+    int length = vsnprintf(text, sizeof text, format, list);
+    if (length >= (int)sizeof text)
+        io_end_with_dots(text, sizeof text);
+    fprintf(to, "%s\n", words_translate(text, l).text);
     fflush(to);
 }
 
@@ -227,7 +238,7 @@ void screen_say(screen *s, const char *format, ...)
         return;
     rub_out(s);
     va_start(list, format);
-    put_line(s->to, format, list);
+    put_line(s->to, s->language, format, list);
     va_end(list);
 }
 
@@ -241,7 +252,7 @@ void race_warn(const race *r, const char *format, ...)
         rub_out(r->screen);
     fputs("posenc race: ", to);
     va_start(list, format);
-    put_line(to, format, list);
+    put_line(to, r->results.language, format, list);
     va_end(list);
 }
 

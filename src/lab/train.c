@@ -130,8 +130,18 @@ static void show_progress(trainer *t, double loss)
                                .tokens_per_second = took > 0 ? (double)(t->adam.step * tokens) / took : 0 });
 }
 
+/* Before anything is written that others read. */
+static pe_status check_held(const trainer *t, pe_error *err)
+{
+    if (lab_lock_held(&t->race->held))
+        return PE_OK;
+    return io_fail(err, PE_ERR_IO, "%s: another process took it over, because this one gave no sign of life for %g s",
+                   trainer_training(t)->folder, t->race->asked.silence);
+}
+
 static pe_status save(trainer *t, pe_error *err)
 {
+    TRY(check_held(t, err));
     t->saved = io_seconds();
     t->state.step = t->adam.step;
     t->state.seconds = t->saved - t->begin;
@@ -238,43 +248,26 @@ static void race_forget(race *r, int training, int64_t step)
     while (run->trains && run->train[run->trains - 1].step > step)
         run->trains--;
     run->ended = false;
+    run->failure = (lab_failure_line){ 0 };
     for (int i = 0; i < a->tests; i++)
         if (a->test[i].seed != t->seed || !race_shares(&a->setup, a->test[i].entry, t))
             a->test[kept++] = a->test[i];
     a->tests = kept;
 }
 
-/* The lines of a folder, one after the other: rooms are powers of two here, whatever they were there. */
-static pe_status take_lines(race *r, const lab_results *from, pe_error *err)
+pe_status race_load_log(race *r, int training, pe_error *err)
 {
-    for (int i = 0; i < from->runs; i++)
-        for (int k = 0; k < r->trainings; k++) {
-            const lab_run *run = &from->run[i];
-            if (run->entry != r->training[k].entry || run->seed != r->training[k].seed)
-                continue;
-            for (int n = 0; n < run->trains; n++)
-                TRY(lab_keep_train(&r->results.run[k], &run->train[n], err));
-            r->results.run[k].end = run->end;
-            r->results.run[k].ended = run->ended;
-        }
-    for (int i = 0; i < from->tests; i++)
-        if (!lab_find_test(&r->results, from->test[i].entry, from->test[i].seed, from->test[i].length))
-            TRY(lab_keep_test(&r->results, &from->test[i], err));
-    return PE_OK;
+    char path[RACE_FOLDER + 200];
+    race_forget(r, training, 0);
+    snprintf(path, sizeof path, "%s/log.jsonl", r->training[training].folder);
+    return lab_read_log(&r->results, training, path, err);
 }
 
 pe_status race_load_lines(race *r, pe_error *err)
 {
-    const char *folder = r->asked.folder;
-    lab_results *from = calloc(1, sizeof *from);
-    if (!from)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for the results of %s", folder);
-    pe_status status = lab_read_results(from, &folder, 1, err);
-    if (!status)
-        status = take_lines(r, from, err);
-    lab_results_free(from);
-    free(from);
-    return status;
+    for (int i = 0; i < r->trainings; i++)
+        TRY(race_load_log(r, i, err));
+    return PE_OK;
 }
 
 /* One training from its current step to its last, then the tests of all entries that use its weights. */
@@ -298,6 +291,7 @@ static pe_status tests(trainer *t, pe_error *err)
             if (!done)
                 return PE_OK;
             race_skip(r, before + work - r->worked); /* of what cannot be tested */
+            TRY(check_held(t, err));
             lab_write_test(t->log.to, s, &line);
             TRY(lab_log_sync(&t->log, &size, err));
             TRY(lab_keep_test(&r->results, &line, err));
@@ -312,7 +306,6 @@ static pe_status begin(trainer *t, pe_error *err)
     const lab_setup *s = trainer_setup(t);
     bool found = false;
     char skipped[300] = "", path[RACE_FOLDER + 200];
-    TRY(lab_folder_new(trainer_training(t)->folder, err));
     TRY(trainer_make(t, err));
     uint64_t config = race_fingerprint(s, trainer_training(t));
     snprintf(path, sizeof path, "%s/log.jsonl", trainer_training(t)->folder);
@@ -336,31 +329,25 @@ static pe_status begin(trainer *t, pe_error *err)
         race_forget(t->race, t->index, t->adam.step);
     t->saved = io_seconds();
     t->begin = t->saved - t->state.seconds;
-    return lab_log_open(&t->log, path, whole ? -1 : t->state.log_size, err);
+    TRY(check_held(t, err));
+    TRY(lab_log_open(&t->log, path, whole ? -1 : t->state.log_size, err));
+    return check_held(t, err);
 }
 
-/* Whether the training and its tests are done already; if so, counts their work as skipped. */
-static bool is_done(race *r, int index)
+double race_training_work(const race *r, int index)
 {
     const lab_setup *s = &r->results.setup;
     const race_training *t = &r->training[index];
     double work = 3 * race_work(s, race_steps(s, t) * s->batch * s->train_length, s->train_length);
     for (int i = 0; i < s->entries; i++)
-        for (int k = 0; k < s->tests && race_shares(s, i, t); k++) {
-            if (!lab_find_test(&r->results, i, t->seed, s->test[k]))
-                return false;
+        for (int k = 0; k < s->tests && race_shares(s, i, t); k++)
             work += race_work(s, race_windows(r, s->test[k]) * s->test[k], s->test[k]);
-        }
-    if (r->results.run[index].ended)
-        race_skip(r, work);
-    return r->results.run[index].ended;
+    return work;
 }
 
 pe_status race_train(race *r, int index, pe_error *err)
 {
     trainer t = trainer_of(r, index);
-    if (is_done(r, index))
-        return PE_OK;
     pe_status status = begin(&t, err);
     if (!status && t.adam.step < t.steps)
         status = trainer_run(&t, err);
