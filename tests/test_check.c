@@ -903,6 +903,8 @@ TEST(misuse_is_refused)
         { "--spec rope", "--before q.npy --after p.npy", 3, "p.npy: holds I64; needs float32" },
         { "--spec rope", "--before q.npy", 2, "needs --after FILE" },
         { "--spec alibi", "", 2, "alibi has no rotation" },
+        { "--spec fope", "", 2, "fope rotates by trained parameters, which check does not take" },
+        { "--spec alibi+rope:learned=shared", "", 2, "rope:learned=shared rotates by trained parameters" },
         { "", "", 2, "needs one spec" },
         { "rope", "--cos q.npy --after y.npy", 2, "needs --before and --after, or --cos and --sin" },
         { "rope", "--cos q.npy --sin y.npy", 3, "q.npy: shape is (96, 2, 64); needs (n, pairs)" },

@@ -219,6 +219,14 @@ static pe_status open_vectors(check_data *d, const check_input *in, int *orders,
 
 /* ------------------------------------------------ the spec and its positions */
 
+static bool trains_rotation(const pe_encoding *e)
+{
+    bool trains = false;
+    for (int i = 0; i < pe_encoding_tensor_count(e); i++)
+        trains = trains || pe_encoding_tensor(e, i)->hooks & PE_HOOK_ROTATE;
+    return trains;
+}
+
 /* The one part that rotates, by itself. */
 static pe_status find_part(check_data *d, const check_input *in, int64_t *axes, pe_error *err)
 {
@@ -232,6 +240,11 @@ static pe_status find_part(check_data *d, const check_input *in, int64_t *axes, 
         status = d->spec ? pe_encoding_new(&e, d->spec, d->shape, err) : io_fail(err, PE_ERR_NOMEM, "no memory");
         rotated = status ? 0 : pe_encoding_pair_count(e);
         *axes = status ? 0 : pe_encoding_axes(e);
+        if (rotated && trains_rotation(e))
+            status = io_fail(err, PE_ERR_UNSUITED,
+                             "%s rotates by trained parameters, which check does not take; compare with what posenc "
+                             "apply %s --params FILE makes",
+                             d->spec, d->spec);
         pe_encoding_free(e);
         e = NULL;
     }
