@@ -139,6 +139,13 @@ expect 2 "need to stay" posenc table rope -n 2 --start 68719476736
 expect 2 "need to stay" posenc table rope -n 20 --start 68719476720
 expect 0 "alibi" posenc table sinusoidal+alibi -n 4 --hook embed
 
+# ---- between whole positions
+posenc table normalised:length=4 -n 3 --model-dim 1 -o f.npy 2>/dev/null # 0, 1/4, 1/2
+expect 0 "0.25     0.9689" posenc table rope --pos f.npy --head-dim 2
+expect 0 "0.5     0.4794" posenc table sinusoidal --pos f.npy --model-dim 2
+expect 3 "position of token 1 is 0.25; needs a whole number" posenc table binary --pos f.npy --model-dim 2
+expect 3 "position of token 1 is 0.25; needs a whole number" posenc bias alibi --pos f.npy
+
 # ---- reports of runs
 expect 2 "needs RUNS..." posenc report
 expect 2 "-o FOLDER" posenc report run run2

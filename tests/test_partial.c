@@ -147,6 +147,93 @@ TEST(merging_in_a_fixed_order_gives_fixed_bits)
     }
 }
 
+/* ---------------------------------------------------------------- dual chunks */
+
+/* An et al. 2024, arXiv:2402.17463 (their chunkllama_attn_replace.py): keys stand at j mod CHUNK. A query stands at i mod
+ * CHUNK before the keys of its own chunk, at min(i mod CHUNK + CHUNK, FAR) before those of the chunk before, and at FAR
+ * before all earlier ones. Positions are arguments, so these are three pieces, and no encoding. */
+enum { CHUNK = 6, FAR = 8, CHUNKED = 21, WIDE = 8 };
+
+static int64_t dual_place(int64_t i, int64_t j)
+{
+    int64_t at = i % CHUNK, apart = i / CHUNK - j / CHUNK;
+    return apart == 0 ? at : apart > 1 || at + CHUNK > FAR ? FAR : at + CHUNK;
+}
+
+/* q at one position . k at another: pairs (n, n + WIDE/2), frequency 10000^(-2n/WIDE). */
+static double rotated_product(const float *q, const float *k, int64_t distance)
+{
+    double sum = 0;
+    for (int n = 0; n < WIDE / 2; n++) {
+        double angle = (double)distance * pow(10000, -2.0 * n / WIDE), c = cos(angle), s = sin(angle);
+        sum += c * (q[n] * k[n] + q[n + WIDE / 2] * k[n + WIDE / 2]) + s * (q[n] * k[n + WIDE / 2] - q[n + WIDE / 2] * k[n]);
+    }
+    return sum / sqrt(WIDE);
+}
+
+static void dual_definition(double out[WIDE], const float *q, const float *k, const float *v, int64_t i)
+{
+    double total = 0;
+    memset(out, 0, WIDE * sizeof *out);
+    for (int64_t j = 0; j <= i; j++) {
+        double p = exp(rotated_product(q, k + j * WIDE, dual_place(i, j) - j % CHUNK));
+        total += p;
+        for (int d = 0; d < WIDE; d++)
+            out[d] += p * v[j * WIDE + d];
+    }
+    for (int d = 0; d < WIDE; d++)
+        out[d] /= total;
+}
+
+/* Keys from .. from + n - 1, all in one relation to query i; added to whole. */
+static void dual_piece(const pe_encoding *e, pe_attention *a, float *k, float *v, int64_t i, int64_t from, int64_t n, pe_partial whole)
+{
+    float out[WIDE], max, sum;
+    int64_t q_at = dual_place(i, from), k_at[CHUNKED];
+    pe_run run = PE_MAKE(pe_run, .work = NULL);
+    for (int64_t j = 0; j < n; j++)
+        k_at[j] = (from + j) % CHUNK;
+    a->q_at = pe_positions_of(&q_at, PE_I64, 1, 1, 1);
+    a->k_at = pe_positions_of(k_at, PE_I64, 1, n, 1);
+    a->k = pe_view_of(k + from * WIDE, PE_F32, 1, n, 1, WIDE);
+    a->v = pe_view_of(v + from * WIDE, PE_F32, 1, n, 1, WIDE);
+    assert_ok(pe_attention_work(e, a, &run, &run.work_bytes, &err));
+    run.work = take((int64_t)run.work_bytes, 1);
+    pe_partial one = { out, &max, &sum, NULL };
+    assert_ok(pe_attention_partial(e, a, one, &run, &err));
+    assert_ok(pe_attention_merge(whole, one, 1, WIDE, &err));
+}
+
+TEST(dual_chunks_are_three_pieces_with_their_own_positions)
+{
+    float q[CHUNKED * WIDE], k[CHUNKED * WIDE], v[CHUNKED * WIDE], got[WIDE], out[WIDE], max, sum;
+    double want[WIDE];
+    pe_encoding *e = encoding_of("rope", (pe_shape){ 1, 1, WIDE, 0 });
+    for (uint64_t n = 0; n < CHUNKED * WIDE; n++) {
+        q[n] = (float)random_normal(SEED, 3 * n);
+        k[n] = (float)random_normal(SEED, 3 * n + 1);
+        v[n] = (float)random_normal(SEED, 3 * n + 2);
+    }
+    for (int64_t i = 0; i < CHUNKED; i++) {
+        int64_t own = i / CHUNK * CHUNK, before = own >= CHUNK ? own - CHUNK : 0;
+        pe_attention a = PE_MAKE(pe_attention, .out = pe_view_of(got, PE_F32, 1, 1, 1, WIDE),
+                                 .q = pe_view_of(q + i * WIDE, PE_F32, 1, 1, 1, WIDE));
+        pe_partial whole = { out, &max, &sum, NULL };
+        a.k = pe_view_of(k, PE_F32, 1, 0, 1, WIDE);
+        max = -INFINITY, sum = 0;
+        memset(out, 0, sizeof out);
+        dual_piece(e, &a, k, v, i, own, i + 1 - own, whole);
+        if (own)
+            dual_piece(e, &a, k, v, i, before, CHUNK, whole);
+        if (before)
+            dual_piece(e, &a, k, v, i, 0, before, whole);
+        assert_ok(pe_attention_finish(e, &a, whole, NULL, &err));
+        dual_definition(want, q + i * WIDE, k, v, i);
+        for (int d = 0; d < WIDE; d++)
+            assert_true(fabs((double)got[d] - want[d]) < 1e-5);
+    }
+}
+
 /* A piece that saw nothing changes no bit of another, from either side. */
 TEST(an_empty_piece_is_neutral)
 {

@@ -198,7 +198,7 @@ static pe_status positions_of_array(pe_positions *out, const io_array *a, bool f
     return s;
 }
 
-/* batch 0: whole positions of one sequence; tokens -1: as many as there are. */
+/* batch 0: positions of one sequence; tokens -1: as many as there are. Fractions where there is a hook of vectors. */
 static cli_exit positions_from_file(cli_job *j, pe_positions *out, const char *option, int64_t batch, int64_t tokens)
 {
     pe_error err;
@@ -213,7 +213,7 @@ static cli_exit positions_from_file(cli_job *j, pe_positions *out, const char *o
     int64_t found = a.rank ? a.shape[0] : 0;
     bool fits = each || (batch && has_batch(&a, axes, 1, tokens)) || (one && (tokens < 0 || found == tokens));
     pe_positions at = { .batch = each ? batch : 1, .tokens = tokens < 0 ? found : tokens, .axes = axes };
-    pe_status s = fits ? positions_of_array(&at, &a, batch, &err) : PE_OK;
+    pe_status s = fits ? positions_of_array(&at, &a, j->hook, &err) : PE_OK;
     io_array_free(&a);
     if (fits && !s)
         *out = at;

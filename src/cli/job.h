@@ -34,9 +34,10 @@ cli_exit job_hook(cli_job *j);                     /* embed or rotate, from the 
 /* The file of an option ("pos"), as messages name it; NULL: not given. - is stdin. */
 const char *job_file(const cli_args *a, const char *option);
 cli_exit job_load(const cli_job *j, io_array *out, const char *option, unsigned flags);
-/* From the file of an option ("pos"), or start, start + 1, ... tokens -1: as many as -n or the file says. */
+/* From the file of an option ("pos"), or start, start + 1, ... tokens -1: as many as -n or the file says. With
+ * job_hook before it, positions may be fractions. */
 cli_exit job_positions(cli_job *j, pe_positions *out, const char *option, int64_t tokens);
-/* The same from --pos, which may also have (batch, tokens), (batch, tokens, axes), and fractions. */
+/* The same from --pos, which may also have (batch, tokens) and (batch, tokens, axes). */
 cli_exit job_positions_of(cli_job *j, int64_t batch, int64_t tokens);
 /* A call of the library failed on this job's data: whose fault, and the sentence. */
 cli_exit job_fail(const cli_job *j, const pe_error *err);

@@ -12,7 +12,7 @@ static const cli_option options[] = {
     { "in", 0, CLI_FILE_IN, "FILE", NULL, 0, 0,
       "vectors from this .npy: q or k (T, H, D) or (T, D), embeddings (T, C)" },
     CLI_OPTION_OUT,
-    CLI_OPTION_POS,
+    CLI_OPTION_POS_REAL,
     CLI_OPTION_START,
     { "side", 0, CLI_CHOICE, "query|key|value|output", "query", 0, 0, "what the vectors are" },
     { "inverse", 0, CLI_FLAG, NULL, NULL, 0, 0, "undo a rotation: negate the angle, divide by the magnitude" },

@@ -9,7 +9,7 @@
 static const cli_option options[] = {
     CLI_OPTION_N,
     CLI_OPTION_OUT,
-    CLI_OPTION_POS,
+    CLI_OPTION_POS_REAL,
     CLI_OPTION_START,
     CLI_OPTIONS_SHAPE,
     CLI_OPTION_DTYPE,
@@ -26,7 +26,7 @@ static const cli_example examples[] = {
     { "posenc table rope -n 4 --start 1000000 --json", "the numbers as JSON, at positions from one million on" },
     { "posenc table learned:rows=64 -n 64 --seed 7 --model-dim 16",
       "the initial values of a learned table; the first rows are printed" },
-    { "posenc table rope:axes=2,split=axial --pos grid.npy -o t.npy", "coordinates from a file, (n, 2) int64" },
+    { "posenc table rope:axes=2,split=axial --pos grid.npy -o t.npy", "coordinates from a file, (n, 2); fractions too" },
     { "posenc table binary --start 252 --model-dim 8", "16 positions from 252 on, all 8 bits, the lowest bit first" },
 };
 
