@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // node build.mjs POSENC WASM FINGERPRINT COMPILER: the page from its sources. web/posenc.html is one file with everything inside, for a
-// disk; web/build/site/ is the same in four files, for a server. The same sources give the same bytes.
+// disk; web/build/site/ is the same in a few files, for a server, with a page for every encoding (pages.mjs).
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import * as esbuild from "esbuild";
 import katex from "katex";
+import { makePages } from "./pages.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const [posenc, wasmFile, fingerprint, compiler] = process.argv.slice(2);
@@ -44,26 +45,41 @@ function bundle(entry, loader) {
   return esbuild.build({
     entryPoints: [join(here, entry)], bundle: true, minify: true, write: false, charset: "utf8", target: "es2022",
     format: "iife", legalComments: "none", logLevel: "warning", plugins: loader ? [formulas] : [],
-    treeShaking: true,
+    treeShaking: true, define: { repository: JSON.stringify(process.env.REPOSITORY ?? "") },
   }).then((r) => r.outputFiles[0].text.trimEnd());
 }
 
 const measured = ["include", ...["base", "kernels", "encodings", "core", "attention", "prove", "zoo"].map((f) => `src/${f}`)];
 
-/** What `posenc prove` finds, in both languages. It takes minutes, so it is kept as long as what it measures is the same. */
-function claims() {
+/** A name for what `posenc prove` measures. */
+function subject() {
   const hash = createHash("sha256"), root = join(here, "..");
   for (const folder of measured)
     for (const name of readdirSync(join(root, folder)).sort()) hash.update(name).update(readFileSync(join(root, folder, name)));
-  const tool = hash.digest("hex").slice(0, 16);
-  return Object.fromEntries(["en", "zh"].map((lang) => {
-    const kept = join(here, "build", `claims.${lang}.${tool}.json`);
-    if (!existsSync(kept)) {
-      console.log(`posenc prove --lang ${lang}: every claim is measured, which takes a minute or two`);
-      writeFileSync(kept, ask(["prove", "--json", "--lang", lang], [0, 1]));
-    }
-    return [`claims.${lang}.json`, Buffer.from(JSON.stringify(JSON.parse(readFileSync(kept, "utf8"))))];
-  }));
+  return hash.digest("hex").slice(0, 16);
+}
+
+const tool = subject(), languages = ["en", "zh"];
+
+/** What make() gives, which takes its time, so it is kept as long as what it measures is the same. */
+function kept(name, make) {
+  const file = join(here, "build", `${name}.${tool}.json`);
+  if (!existsSync(file)) writeFileSync(file, JSON.stringify(make()));
+  return JSON.parse(readFileSync(file, "utf8"));
+}
+
+/** What `posenc prove` finds, in both languages. */
+function claims() {
+  return Object.fromEntries(languages.map((lang) => [`claims.${lang}.json`, kept(`claims.${lang}`, () => {
+    console.log(`posenc prove --lang ${lang}: every claim is measured, which takes a minute or two`);
+    return JSON.parse(ask(["prove", "--json", "--lang", lang], [0, 1]));
+  })]));
+}
+
+/** The properties of every encoding, in both languages. */
+function properties() {
+  return kept("properties", () => Object.fromEntries(list.encodings.map((r) => [r.name, Object.fromEntries(languages.map((lang) =>
+    [lang, JSON.parse(ask(["prove", r.name, "--properties", "--json", "--lang", lang], [0, 1])).specs[0].properties]))])));
 }
 
 /** What the native tool prints. */
@@ -91,8 +107,18 @@ function head(html, rules) {
     `<meta name="posenc-sources" content="${fingerprint}">\n<meta name="posenc-compiler" content="${compiler}">`);
 }
 
+/** Of every encoding and property, whether it holds: what the cheat-sheet shows. */
+function outcomes(all) {
+  return Object.fromEntries(Object.entries(all).map(([name, { en }]) => [name, Object.fromEntries(en.map((p) => [p.name, p.outcome]))]));
+}
+
+function json(files) {
+  return Object.fromEntries(Object.entries(files).map(([name, data]) => [name, Buffer.from(JSON.stringify(data))]));
+}
+
+const list = JSON.parse(ask(["list", "--json"]));
 const script = await bundle("src/main.ts", true), style = await bundle("style.css", false);
-const wasm = readFileSync(wasmFile), assets = { "posenc.wasm": wasm, ...claims() }, html = readFileSync(join(here, "index.html"), "utf8");
+const wasm = readFileSync(wasmFile), measuredOf = properties(), assets = { "posenc.wasm": wasm, ...json({ ...claims(), "properties.json": outcomes(measuredOf) }) }, html = readFileSync(join(here, "index.html"), "utf8");
 if (/<\/(script|style)/i.test(script + style)) throw new Error("the bundle holds a tag that would end it");
 
 let single = head(html, policy(sha(script), sha(style), "'none'", "blob:"));
@@ -108,6 +134,8 @@ writeFileSync(join(site, "index.html"), head(html, policy("'self'", "'self'", "'
 writeFileSync(join(site, "page.js"), script);
 writeFileSync(join(site, "page.css"), style);
 for (const [name, bytes] of Object.entries(assets)) writeFileSync(join(site, name), bytes);
+
+await makePages(site, list, ask, (name) => measuredOf[name]);
 
 const kib = (n) => `${Math.round(n / 1024)} KiB`;
 console.log(`web/posenc.html: ${kib(single.length)} (wasm ${kib(wasm.length)}; all that is packed ${kib(packed.length)}; script ` +

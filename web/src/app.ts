@@ -72,6 +72,7 @@ export interface State {
   term: string; // of the glossary
   lang: Lang;
   theme: string; // "": as the system says; light, dark
+  embed: boolean; // one figure alone, for a frame in another page
 }
 
 export interface App {

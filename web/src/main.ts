@@ -16,6 +16,7 @@ import { Pace } from "./pace";
 import { Placed } from "./placed";
 import { readRegistry, type Registry } from "./registry";
 import { registryZh } from "./registry.zh";
+import { renderSheet } from "./sheet";
 import { makeSlider } from "./slider";
 import { firstState, isLink, readLink, tabs, writeLink } from "./state";
 import { keptTheme, onTheme, showTheme } from "./theme";
@@ -23,6 +24,7 @@ import { loadModule, toolOf, type Tool } from "./tool";
 import { renderStory } from "./story";
 import { words } from "./words";
 
+declare const repository: string; // its address, where the build was told one
 const ours = "posenc"; // what an entry of the history holds that the page has written itself
 
 class Page implements App {
@@ -153,13 +155,15 @@ class Page implements App {
     for (const worker of [this.background, this.live, this.front]) worker.clear();
     this.header = new Header(byId("top"), this);
     this.explore = new Explore(byId("explore"), this, this.registry, this.first);
-    fill(byId("foot"), h("p", {}, this.t(words.footer)), h("p", {}, `${this.t(words.source)} · ${this.registry.version}`));
+    fill(byId("foot"), h("p", {}, this.t(words.footer)), h("p", {}, `${this.t(words.source)} · ${this.registry.version}`, repository && " · ", repository && h("a", { href: repository }, this.t(words.repository))),
+      this.leads(h("a", { class: "whole", target: "_blank" }, this.t(words.whole)), () => ({ embed: false })));
     this.show();
   }
 
   private show(): void {
-    const { tab } = this.state;
+    const { tab, embed } = this.state;
     showTheme(this.state.theme);
+    document.documentElement.classList.toggle("embed", embed);
     this.header.update(this.state);
     for (const name of tabs) byId(name).hidden = name !== tab;
     if (tab === "explore") measured("redraw", () => this.explore?.update(this.state));
@@ -174,6 +178,7 @@ class Page implements App {
     fill(root);
     if (tab === "story") renderStory(root, this);
     if (tab === "model") new ModelPanel(root, this);
+    if (tab === "sheet") void renderSheet(root, this.registry, this);
     if (tab === "claims") new ClaimsPanel(root, this);
     if (tab === "glossary") renderGlossary(root, this);
   }

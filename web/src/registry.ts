@@ -26,6 +26,7 @@ export interface Row {
   models: string[];
   hooks: string[];
   claims: string[];
+  tensors: { name: string; shape: number[] }[]; // that are learned, with 8 heads of 64
   keys: Key[];
   examples: string[];
 }

@@ -5,12 +5,12 @@
 
 import type { Lang, State } from "./app";
 
-export const tabs = ["story", "explore", "model", "claims", "glossary"] as const;
+export const tabs = ["story", "explore", "sheet", "model", "claims", "glossary"] as const;
 
 export function firstState(lang: Lang): State {
   return {
     tab: "explore", a: "rope", b: "", view: "", n: 0, start: 0, dim: 64, heads: 8, model: 128, at: -1, head: 0,
-    axis: 0, pairs: "", causal: false, log: false, text: "", walk: "", step: "", demo: "", term: "", lang, theme: "",
+    axis: 0, pairs: "", causal: false, log: false, text: "", walk: "", step: "", demo: "", term: "", lang, theme: "", embed: false,
   };
 }
 
@@ -42,7 +42,7 @@ export function readLink(hash: string, first: State): State {
   if ((tabs as readonly string[]).includes(tab)) state.tab = tab;
   if (lang === "en" || lang === "zh") state.lang = lang;
   if (theme === "light" || theme === "dark") state.theme = theme;
-  for (const name of ["causal", "log"] as const) state[name] = said.get(name) === "1";
+  for (const name of ["causal", "log", "embed"] as const) state[name] = said.get(name) === "1";
   if (!state.a) state.a = first.a;
   if (!tab && !said.has("a") && !said.has("view")) state.tab = "story"; // a link of the lab names an encoding
   return state;

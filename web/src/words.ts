@@ -14,6 +14,7 @@ export const words = {
   skip: say("Skip to the pictures", "跳到图"),
   explore: say("Lab", "实验台"),
   story: say("Story", "故事"),
+  sheet: say("Cheat-sheet", "速查表"),
   model: say("Your model", "你的模型"),
   claims: say("Claims", "论断"),
   glossary: say("Glossary", "术语表"),
@@ -30,6 +31,8 @@ export const words = {
   footer: say("This page is one file and uses no network: nothing that you type or drop leaves it.",
     "单文件，无需网络：你输入或拖入的任何内容都不会离开本页。"),
   source: say("posenc, MIT licence", "posenc，MIT 许可"),
+  repository: say("repository", "代码仓库"),
+  whole: say("Open the whole page", "打开完整页面"),
 
   // the form
   spec: say("Spec", "规格串"),

@@ -48,7 +48,7 @@ export function skip(why) {
 /** Every message of the console and every request is kept; trouble(page) is what should not have been. */
 export async function open(browser, url, options = {}) {
   const page = await browser.newPage({ reducedMotion: "reduce", ...options });
-  const own = url.startsWith("file:") ? [url.replace(/#.*/, "")] : ["", "page.js", "page.css", "posenc.wasm", "claims.en.json", "claims.zh.json"].map((f) => new URL(f, url).href);
+  const own = url.startsWith("file:") ? [url.replace(/#.*/, "")] : ["", "page.js", "page.css", "posenc.wasm", "claims.en.json", "claims.zh.json", "properties.json"].map((f) => new URL(f, url).href);
   page.troubles = [];
   page.on("console", (m) => ["error", "warning", "warn", "assert"].includes(m.type()) && page.troubles.push(`console: ${m.text()}`));
   page.on("pageerror", (e) => page.troubles.push(`exception: ${e.message}`));
@@ -118,7 +118,7 @@ export function turnControl({ selector, index, value }) {
 
 // ---------------------------------------------------------------- a server
 
-const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".json": "application/json" };
+const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm", ".json": "application/json", ".svg": "image/svg+xml", ".png": "image/png" };
 
 /** The files of a folder, on a port of this machine; change(name, bytes) may give others, or null: there is none. */
 export async function serve(folder, change = (_, bytes) => bytes) {

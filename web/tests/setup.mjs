@@ -16,7 +16,7 @@ export const work = mkdtempSync(join(tmpdir(), "posenc-page-"));
 const tool = nativeTool(posenc, work);
 export const registry = sharedRegistry(wasmTool(join(web, "posenc.html"), work), tool, "web/posenc.html");
 export const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--force-color-profile=srgb", "--hide-scrollbars"] });
-export const tabs = ["story", "explore", "model", "claims", "glossary"];
+export const tabs = ["story", "explore", "sheet", "model", "claims", "glossary"];
 
 /** The native tool's answer to a command. */
 export function native(args) {

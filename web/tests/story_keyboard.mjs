@@ -44,7 +44,7 @@ check("arrow keys move sliders and tabs", async () => {
   await page.evaluate(() => document.getElementById("tab-explore").focus());
   await page.keyboard.press("ArrowRight");
   await settle(page);
-  that((await page.evaluate(() => document.getElementById("model").hidden)) === false, "the tabs stay");
+  that((await page.evaluate(() => document.getElementById("sheet").hidden)) === false, "the tabs stay");
   calm(page);
   await page.close();
 });
