@@ -194,7 +194,7 @@ def race(
 
     Options are those of the tool: minutes (default: 3) or steps, seeds, first_seed, train_length, test ("1x,4x"), data,
     text, test_text, masked, layers, width, heads, kv_heads, hidden, batch, rate, warmup, test_tokens, threads, sweep,
-    checkpoint_every, keep.
+    checkpoint_every, keep; shard ("1/4", "auto") where several processes train one race in one folder.
     """
     if resume is not None:
         place = fspath(resume)
