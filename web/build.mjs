@@ -107,6 +107,17 @@ function head(html, rules) {
     `<meta name="posenc-sources" content="${fingerprint}">\n<meta name="posenc-compiler" content="${compiler}">`);
 }
 
+/** The first seed of each trained model, a list of them, and the beginning of the text that none of them has seen. */
+function models() {
+  const folder = join(here, "..", "models"), names = (existsSync(folder) ? readdirSync(folder) : []).filter((n) => n.endsWith("-1.safetensors"));
+  const about = (name) => {
+    const bytes = readFileSync(join(folder, name)), { __metadata__: m } = JSON.parse(bytes.subarray(8, 8 + Number(bytes.readBigUInt64LE(0))));
+    return { file: name, spec: m.spec, trained: Number(m.trained), layers: Number(m.layers), heads: Number(m.heads) };
+  };
+  return { ...json({ "models.json": names.map(about) }), ...(names.length ? { "text.txt": readFileSync(join(folder, "text.txt")).subarray(0, 9000) } : {}),
+    ...Object.fromEntries(names.map((n) => [n, readFileSync(join(folder, n))])) };
+}
+
 /** Of every encoding and property, whether it holds: what the cheat-sheet shows. */
 function outcomes(all) {
   return Object.fromEntries(Object.entries(all).map(([name, { en }]) => [name, Object.fromEntries(en.map((p) => [p.name, p.outcome]))]));
@@ -118,25 +129,25 @@ function json(files) {
 
 const list = JSON.parse(ask(["list", "--json"]));
 const script = await bundle("src/main.ts", true), style = await bundle("style.css", false);
-const wasm = readFileSync(wasmFile), measuredOf = properties(), assets = { "posenc.wasm": wasm, ...json({ ...claims(), "properties.json": outcomes(measuredOf) }) }, html = readFileSync(join(here, "index.html"), "utf8");
+const wasm = readFileSync(wasmFile), measuredOf = properties(), assets = { "posenc.wasm": wasm, ...json({ ...claims(), "properties.json": outcomes(measuredOf) }) }, later = models(), html = readFileSync(join(here, "index.html"), "utf8");
 if (/<\/(script|style)/i.test(script + style)) throw new Error("the bundle holds a tag that would end it");
 
 let single = head(html, policy(sha(script), sha(style), "'none'", "blob:"));
 single = put(single, styleTag, `<style>${style}</style>`);
 single = put(single, scriptTag, "");
-const packed = Object.entries(assets).map(([name, bytes]) =>
+const packed = (some) => Object.entries(some).map(([name, bytes]) =>
   `<script type="application/octet-stream" id="posenc-${name}">${gzipSync(bytes, { level: 9 }).toString("base64")}</script>\n`).join("");
-single = put(single, "</body>", `${packed}<script>${script}</script>\n</body>`);
+single = put(single, "</body>", `${packed(assets)}<script>${script}</script>\n${packed(later)}</body>`);
 writeFileSync(join(here, "posenc.html"), single);
 
 mkdirSync(site, { recursive: true });
 writeFileSync(join(site, "index.html"), head(html, policy("'self'", "'self'", "'self'", "'self'")));
 writeFileSync(join(site, "page.js"), script);
 writeFileSync(join(site, "page.css"), style);
-for (const [name, bytes] of Object.entries(assets)) writeFileSync(join(site, name), bytes);
+for (const [name, bytes] of Object.entries({ ...assets, ...later })) writeFileSync(join(site, name), bytes);
 
 await makePages(site, list, ask, (name) => measuredOf[name]);
 
 const kib = (n) => `${Math.round(n / 1024)} KiB`;
-console.log(`web/posenc.html: ${kib(single.length)} (wasm ${kib(wasm.length)}; all that is packed ${kib(packed.length)}; script ` +
+console.log(`web/posenc.html: ${kib(single.length)} (wasm ${kib(wasm.length)}; models packed ${kib(packed(later).length)}; script ` +
   `${kib(script.length)}; style ${kib(style.length)})`);

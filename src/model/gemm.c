@@ -6,9 +6,6 @@
 
 #include "model/lanes.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +23,12 @@ typedef void (*gemm_function)(int order, int ta, int tb, int m, int n, int k, re
 static gemm_function blas; /* NULL: plain loops */
 static char name[160] = "plain loops: no BLAS was found";
 static bool missing; /* it was looked for, and is not there */
+
+#ifndef __wasi__ /* a page can load no library */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* A function's address out of a data pointer, as POSIX has it. */
@@ -109,6 +112,9 @@ void gemm_start(void)
 {
     pthread_once(&once, load);
 }
+#else
+void gemm_start(void) {}
+#endif
 
 bool gemm_is_fast(void)
 {

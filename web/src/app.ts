@@ -84,9 +84,9 @@ export interface App {
   /** One command of the tool, without its name: run(["table", "rope", "-n", "4", "--json"]). Files it may read are
    *  handed in: run(["explain", "config.json"], { "config.json": text }). */
   run(args: readonly string[], files?: Readonly<Record<string, string>>): Ran;
-  /** The same beside the page, for what may take seconds; owner: whose it is. Files cannot be handed in. live: for what is
-   *  in sight now, which does not wait for the rest. */
-  later(args: readonly string[], owner: object, done: (ran: Ran) => void, live?: boolean): void;
+  /** The same beside the page, for what may take seconds; owner: whose it is. live: for what is in sight now, which does not
+   *  wait for the rest. files: what the command may read. */
+  later(args: readonly string[], owner: object, done: (ran: Ran) => void, live?: boolean, files?: ReadonlyMap<string, Uint8Array>): void;
   /** The newest command of owner: at once where that is quick, else beside the page, and then true comes back. */
   newest(args: readonly string[], owner: object, done: (ran: Ran) => void): boolean;
   /** Takes back what owner asked for later and has not got. */

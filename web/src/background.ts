@@ -6,9 +6,11 @@
 import type { Ran } from "./app";
 import { pending } from "./frame";
 import { toolOf, type Tool } from "./tool";
+import type { Files } from "./wasi";
 
 interface Job {
   args: readonly string[];
+  files: Files | undefined;
   owner: object; // who asked: forget(owner) takes back all of theirs
   done(ran: Ran): void;
   end(): void; // no longer pending
@@ -32,8 +34,8 @@ export class Background {
 
   constructor(private readonly module: WebAssembly.Module, private readonly kind: "drawing" | "waiting") {}
 
-  run(args: readonly string[], owner: object, done: (ran: Ran) => void): void {
-    this.waiting.push({ args, owner, done, end: pending(this.kind) });
+  run(args: readonly string[], owner: object, done: (ran: Ran) => void, files?: Files): void {
+    this.waiting.push({ args, files, owner, done, end: pending(this.kind) });
     this.next();
   }
 
@@ -58,7 +60,7 @@ export class Background {
     if (!job) return;
     this.running = job;
     this.worker ??= this.start();
-    this.worker.postMessage(job.args);
+    this.worker.postMessage({ args: job.args, files: job.files });
   }
 
   private start(): Worker {
@@ -81,13 +83,13 @@ export class Background {
 /** The worker's side. */
 export function serve(): void {
   let tool: Tool | null = null;
-  onmessage = (event: MessageEvent<WebAssembly.Module | string[]>) => {
+  onmessage = (event: MessageEvent<WebAssembly.Module | { args: string[]; files?: Files }>) => {
     if (event.data instanceof WebAssembly.Module) {
       tool = toolOf(event.data);
       return;
     }
     const start = performance.now();
-    const { code, out, text, err } = tool?.run(event.data) ?? { code: 4, out: new Uint8Array(0), text: "", err: "no tool" };
+    const { code, out, text, err } = tool?.run(event.data.args, undefined, event.data.files) ?? { code: 4, out: new Uint8Array(0), text: "", err: "no tool" };
     postMessage({ code, out, text, err, ms: performance.now() - start });
   };
 }

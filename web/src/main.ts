@@ -78,8 +78,8 @@ class Page implements App {
     const bytes = new Map(Object.entries(files).map(([name, text]) => [name, new TextEncoder().encode(text)]));
     return this.tool.run(args, undefined, bytes);
   }
-  later(args: readonly string[], owner: object, done: (ran: Ran) => void, live = false): void {
-    (live ? this.live : this.background).run(args, owner, done);
+  later(args: readonly string[], owner: object, done: (ran: Ran) => void, live = false, files?: ReadonlyMap<string, Uint8Array>): void {
+    (live ? this.live : this.background).run(args, owner, done, files);
   }
   newest(args: readonly string[], owner: object, done: (ran: Ran) => void): boolean {
     this.forget(owner);

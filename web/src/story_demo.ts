@@ -8,6 +8,7 @@ import { fill, h, newId } from "./dom";
 import { WhileSeen } from "./frame";
 import { claimOutput } from "./story_claim";
 import { clockOutput } from "./story_clock";
+import { modelsOutput } from "./story_models";
 import { Player } from "./story_play";
 import { rowsOutput } from "./story_rows";
 import { wordsField } from "./story_words";
@@ -131,12 +132,14 @@ function besideOutput(el: HTMLElement, first: string, second: string, view: stri
 /** Everything an output says of its command, to see which controls it listens to. */
 function mentions(o: Output): string {
   if (o.kind === "claim") return o.claim;
+  if (o.kind === "models") return "";
   if (o.kind === "clock") return [...o.command, o.at, o.other ?? ""].join(" ");
   return o.kind === "data" ? o.command.join(" ") : [o.spec, ...(o.kind === "picture" ? [o.beside ?? "", o.view] : []), ...(o.options ?? [])].join(" ");
 }
 
 function show(el: HTMLElement, o: Output, values: Values, set: (id: string, value: number) => void, app: App): void {
   if (o.kind === "claim") claimOutput(el, filled(o.claim, values), app);
+  else if (o.kind === "models") modelsOutput(el, o.what, app);
   else if (o.kind === "rows") rowsOutput(el, filled(o.spec, values), command(o.options, values), app);
   else if (o.kind === "clock") clockOutput(el, o, command(o.command, values), Number(filled(o.at, values)), Number(filled(o.other ?? "0", values)), app,
     (which, t) => set((which === "at" ? o.at : o.other ?? "").slice(1, -1), t));

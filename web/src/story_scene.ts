@@ -55,6 +55,7 @@ export type Output =
   | { kind: "data"; command: string[]; caption: Words } // the rows of "data" of its JSON
   | { kind: "claim"; claim: string }
   | { kind: "rows"; spec: string; options: string[] } // of attention, of the words that occur twice
+  | { kind: "models"; what: "attention" | "length" } // trained ones, with controls of their own
   | Clock;
 
 /** One position of a table, as something that moves. */

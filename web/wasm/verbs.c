@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The verbs the page has: src/cli/verbs.c, less what needs threads, a disk or an hour. */
+ * The verbs the page has: src/cli/verbs.c, less what needs threads, a disk or an hour; and `read`, its own. */
 #include "cli/cli.h"
 
 /* clang-format off */
 #define VERBS(X) \
-    X(list) X(table) X(apply) X(bias) X(show) X(walk) X(prove) X(explain) X(extend) X(help)
+    X(list) X(table) X(apply) X(bias) X(show) X(walk) X(prove) X(explain) X(extend) X(help) X(read)
 /* clang-format on */
 
 #define DECLARE(name) extern const cli_verb cli_verb_##name;

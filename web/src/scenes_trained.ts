@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+//
+// The story: models that were trained, in the page.
+
+import type { Scene } from "./story_scene";
+
+export const trained: Scene[] = [
+  {
+    id: "trained",
+    title: { en: "Real models, past their trained length", zh: "真实的模型，走出训练长度" },
+    lead: {
+      en: "Enough of random vectors. These are small models that were trained on novels at 128 bytes, each with another encoding, running here in your browser. Make the text longer and watch which of them falls apart.",
+      zh: "随机向量到此为止。这里是几个在小说上以 128 字节训练的小模型，编码各不相同，正在你的浏览器里运行。把文本拉长，看谁先崩溃。",
+    },
+    formulas: {},
+    text: {
+      en: ["Three layers of width 96, bytes as tokens, 8 bits a weight; the text is a novel that none of them saw. Loss is measured with the C code of `posenc eval`, over windows of the length that you choose; a table of 128 learned rows cannot go on at all. NTK and YaRN change RoPE's frequencies while it runs, without any training."],
+      zh: ["三层，宽 96，以字节为 token，每个权重 8 比特；文本是它们都没见过的一部小说。损失由与 `posenc eval` 相同的 C 代码在你选的长度的窗口上测得；128 行的可学习表根本走不下去。NTK 与 YaRN 在运行时改动 RoPE 的频率，不再训练。"],
+    },
+    demos: [
+      {
+        title: { en: "Longer texts", zh: "更长的文本" },
+        insight: { en: "Sinusoids and RoPE get lost right after the trained length; ALiBi and T5 do not notice it. NTK and YaRN carry RoPE further.", zh: "正弦和 RoPE 一过训练长度就迷路；ALiBi 和 T5 浑然不觉。NTK 与 YaRN 能让 RoPE 走得更远。" },
+        controls: [],
+        outputs: [{ kind: "models", what: "length" }, { kind: "claim", claim: "sinusoids-extrapolate" }],
+      },
+      {
+        title: { en: "Your sentence", zh: "你的句子" },
+        insight: { en: "These weights were learned. Choose another layer or head, and see what it looks for.", zh: "这些权重是学出来的。换一层、换一个头，看看它在找什么。" },
+        controls: [],
+        outputs: [{ kind: "models", what: "attention" }],
+      },
+    ],
+  },
+];
