@@ -54,6 +54,9 @@ PYTHON ?= python3
 bench-gpu:                  # posenc on a GPU beside its peers; PYTHON has torch and posenc: make bench-gpu ARGS="--json gpu.json"
 	@$(PYTHON) bench/gpu.py $(ARGS)
 
+bench-mpi:                  # ring attention on 1, 2, 4 and 8 ranks: RANKS="1 2" TOKENS="4096 65536" ORDERS=zigzag MPI=mpich
+	@JOBS="$(JOBS)" RANKS="$(RANKS)" TOKENS="$(TOKENS)" ORDERS="$(ORDERS)" MPI="$(MPI)" scripts/bench_mpi.sh
+
 bench-docs:                 # the same, into docs/performance.md
 	@$(MAKE) -s bench ARGS=--docs
 
@@ -82,5 +85,5 @@ configure:
 	@scripts/setup.sh --check build
 	@cmake -S . -B build -DPOSENC_TESTS=OFF --log-level=WARNING >/dev/null
 
-.PHONY: all run quick test test-mpi test-all wheel test-python conformance golden check fuzz bench bench-gpu bench-docs install docs page claims screens clean setup-run configure
+.PHONY: all run quick test test-mpi test-all wheel test-python conformance golden check fuzz bench bench-gpu bench-mpi bench-docs install docs page claims screens clean setup-run configure
 .NOTPARALLEL:

@@ -37,8 +37,8 @@ wheel() {
 }
 
 lint() {
-  "$venv/bin/ruff" check python bench/python.py bench/gpu.py
-  "$venv/bin/ruff" format --check python bench/python.py bench/gpu.py
+  "$venv/bin/ruff" check python bench/python.py bench/gpu.py bench/scale.py
+  "$venv/bin/ruff" format --check python bench/python.py bench/gpu.py bench/scale.py
   "$venv/bin/python" -m mypy --strict -p posenc
   "$venv/bin/python" -m mypy.stubtest posenc._core --ignore-unused-allowlist \
     --allowlist <(echo 'posenc\._core\.Encoding\.__buffer__') # Python 3.11 has buffers without it
