@@ -13,7 +13,7 @@ static void try_file(io_bytes file)
 {
     pe_error err = { 0 };
     model *m;
-    pe_status bad = model_parse(&m, &file, NULL, &err);
+    pe_status bad = model_parse(&m, NULL, &file, NULL, &err);
     if (file.data)
         harness_fail("the file was not taken over");
     if (bad && (m || !err.text[0]))

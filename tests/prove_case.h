@@ -29,7 +29,7 @@ static inline prove_finding measured(const char *name, const prove_given *g)
 static inline pe_status put_to(prove_finding *f, const char *claim, const char *spec, pe_shape shape, pe_error *err)
 {
     *err = (pe_error){ 0 };
-    return prove_measure(f, claim_of(claim), spec, shape, NULL, err);
+    return prove_measure(f, claim_of(claim), spec, shape, (prove_means){ 0 }, err);
 }
 
 /* The number called what, of `of` (NULL: any). */

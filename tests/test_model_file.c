@@ -42,7 +42,7 @@ static io_bytes saved(model *m, int bits)
 static model *parsed(io_bytes file)
 {
     model *m;
-    expect("parse", model_parse(&m, &file, NULL, &err), PE_OK, &err);
+    expect("parse", model_parse(&m, NULL, &file, NULL, &err), PE_OK, &err);
     assert_null(file.data);
     return m;
 }
@@ -156,7 +156,7 @@ static void must_refuse(const char *claim, io_bytes file, const char *says)
     model *m;
     size_t size = file.size;
     size_t before = heap.peak = heap.live;
-    if (model_parse(&m, &file, NULL, &err) == PE_OK)
+    if (model_parse(&m, NULL, &file, NULL, &err) == PE_OK)
         fail_msg("%s: was read", claim);
     if (!strstr(err.text, says))
         fail_msg("%s: \"%s\" does not say %s", claim, err.text, says);
@@ -246,7 +246,7 @@ static pe_status read_kept(pe_error *why)
 {
     model *m;
     io_bytes copy = exact(kept.data, kept.size);
-    pe_status s = model_parse(&m, &copy, NULL, why);
+    pe_status s = model_parse(&m, NULL, &copy, NULL, why);
     model_free(m);
     return s;
 }

@@ -79,6 +79,20 @@ check "and not told on stderr" test ! -s err
 proves 0 "order-blind" transformer-xl # its table is made as long as the text
 lacks "CANNOT" out "transformer-xl: a table about which the spec says nothing ends too early"
 
+# ---- trained models: those that come with posenc are found beside the tool; where there are none, it says so
+proves 0 "trained-table" trained-table
+lacks "CANNOT" out "models/ is not found from the tool"
+mkdir -p far/bin && cp "$POSENC" far/bin/posenc
+far/bin/posenc prove trained-table >out 2>err; code=$?
+check "without models: exit code 2" test $code = 2
+check "and what to do about it" grep -q -- "--models FOLDER" out
+mkdir -p far/share/posenc && cp -r "$root/models" far/share/posenc/
+far/bin/posenc prove trained-table >out 2>err
+lacks "CANNOT" out "installed models are not found"
+proves 0 "trained-table" trained-table --models "$root/models"
+proves 3 "nowhere" trained-table --models nowhere
+proves 0 "随机种子" trained-orthogonal --lang zh
+
 # ---- posenc dogs has the numbers of two-dogs
 dogs() { tr -d ' \n' | grep -o "\"$1\":\"rope\",.*" | grep -o "\"$2\":[0-9.e-]*" | head -n 1 | cut -d: -f2; }
 check "dogs and two-dogs say the same of rope" test "$("$POSENC" dogs --json | dogs spec dogs)" = "$("$POSENC" prove two-dogs --json | dogs of value)"

@@ -301,7 +301,7 @@ TEST(waves_are_counted_whatever_their_layout_and_only_waves)
         slow += 2 * PI * pow(10000, i / 64.0) > 256;
     for (int n = 0; n < COUNT(same); n++) {
         prove_finding f;
-        assert_int_equal(prove_measure(&f, claim_of("sinusoids-extrapolate"), same[n], (pe_shape){ 0 }, NULL, NULL), PE_OK);
+        assert_int_equal(prove_measure(&f, claim_of("sinusoids-extrapolate"), same[n], (pe_shape){ 0 }, (prove_means){ 0 }, NULL), PE_OK);
         assert_true(fabs(f.number[0].value - 100 * slow / 64.0) < 1e-9);
         assert_true(number(&f, "largest element past it, up to 2^30", NULL) <= 1);
         assert_null(strpbrk(f.because.en, "0123456789")); /* figures are in the evidence */
@@ -309,7 +309,7 @@ TEST(waves_are_counted_whatever_their_layout_and_only_waves)
     static const char *const others[] = { "integer", "binary", "learned", "normalised", "rope" };
     for (int n = 0; n < COUNT(others); n++) {
         prove_finding f;
-        assert_int_equal(prove_measure(&f, claim_of("sinusoids-extrapolate"), others[n], (pe_shape){ 0 }, NULL, NULL),
+        assert_int_equal(prove_measure(&f, claim_of("sinusoids-extrapolate"), others[n], (pe_shape){ 0 }, (prove_means){ 0 }, NULL),
                          PE_ERR_UNSUITED);
     }
 }
@@ -389,8 +389,8 @@ TEST(costs_are_counted_by_where_position_enters)
 TEST(a_count_of_keys_is_called_one)
 {
     prove_finding f;
-    assert_int_equal(prove_measure(&f, claim_of("only-the-distance"), "cope", (pe_shape){ 0 }, NULL, NULL), PE_OK);
+    assert_int_equal(prove_measure(&f, claim_of("only-the-distance"), "cope", (pe_shape){ 0 }, (prove_means){ 0 }, NULL), PE_OK);
     assert_non_null(strstr(f.number[0].what.en, "count of keys"));
-    assert_int_equal(prove_measure(&f, claim_of("only-the-distance"), "none", (pe_shape){ 0 }, NULL, NULL), PE_OK);
+    assert_int_equal(prove_measure(&f, claim_of("only-the-distance"), "none", (pe_shape){ 0 }, (prove_means){ 0 }, NULL), PE_OK);
     assert_non_null(strstr(f.number[0].what.en, "nowhere"));
 }

@@ -13,6 +13,8 @@
 static const cli_option options[] = {
     { "properties", 0, CLI_FLAG, NULL, NULL, 0, 0, "measure the properties of each SPEC, and no claims" },
     { "list", 0, CLI_FLAG, NULL, NULL, 0, 0, "list the claims without measuring them" },
+    { "models", 0, CLI_FILE_IN, "FOLDER", NULL, 0, 0,
+      "trained models (posenc report RUN --models FOLDER) and a text.txt; default: those that come with posenc" },
     CLI_OPTIONS_SHAPE,
     CLI_OPTIONS_RESULT,
 };
@@ -30,7 +32,12 @@ static const char notes[] =
     "A SPEC after claims replaces the encodings that the claims are measured on. A SPEC alone is measured for the "
     "properties of an ideal encoding, which are compared with those that it claims, and for every claim that applies "
     "to it.\n"
+    "The claims of the group trained are measured on small trained models, which come with posenc's sources and with "
+    "an "
+    "installed posenc, or are those of --models.\n"
     "Exit code 1: an encoding claims a property that fails. Exit code 2: nothing could be measured.";
+
+#define PATH_ROOM 1200
 
 /* One claim, on its own specs or on one in their place. */
 typedef struct prove_line {
@@ -56,6 +63,8 @@ typedef struct prove_run {
     bool broken;                        /* a property that an encoding claims is measured to fail */
     double start;                       /* seconds */
     pe_pool *pool;                      /* NULL: no threads here */
+    prove_models *models;               /* NULL: none, or not yet looked for */
+    bool looked;                        /* for them */
 } prove_run;
 
 /* ---------------------------------------------------------------- what is asked for */
@@ -355,12 +364,45 @@ static pe_shape given_shape(const cli_args *a)
                        .model_dim = cli_given(a, "model-dim") ? all.model_dim : 0 };
 }
 
+/* The folder of the models that come with posenc, relative to the tool's own: in its sources, and installed. */
+static bool find_folder(char out[PATH_ROOM])
+{
+    static const char *const places[] = { "../models", "../share/posenc/models" };
+    char tool[PATH_ROOM];
+    ssize_t size = readlink("/proc/self/exe", tool, sizeof tool - 1);
+    tool[size > 0 ? size : 0] = 0;
+    const char *slash = strrchr(tool, '/');
+    for (int n = 0; slash && n < CLI_COUNT(places); n++) {
+        snprintf(out, PATH_ROOM, "%.*s/%s", (int)(slash - tool), tool, places[n]);
+        if (!access(out, R_OK))
+            return true;
+    }
+    return false;
+}
+
+/* Those of --models are an error where they cannot be read; without it a claim that needs them says so. */
+static cli_exit look_for_models(prove_run *r)
+{
+    char found[PATH_ROOM];
+    const char *given = cli_text(r->args, "models");
+    pe_error err;
+    if (r->looked)
+        return CLI_OK;
+    r->looked = true;
+    if (!given && !find_folder(found))
+        return CLI_OK;
+    if (prove_models_open(&r->models, given ? given : found, &err))
+        return cli_fail_from(r->args, CLI_INPUT, NULL, &err);
+    return CLI_OK;
+}
+
 static void measure_line(prove_run *r, const char *spec)
 {
     prove_line *l = r->line;
-    l->failed = prove_measure(&l->found, l->claim, spec, given_shape(r->args), r->pool, &l->err);
+    prove_means with = { r->pool, r->models };
+    l->failed = prove_measure(&l->found, l->claim, spec, given_shape(r->args), with, &l->err);
     if (l->failed && spec && l->err.status != PE_ERR_NOMEM) /* it may need more room than the claim's own sizes */
-        l->failed = prove_measure(&l->found, l->claim, spec, job_shape(r->args), r->pool, NULL);
+        l->failed = prove_measure(&l->found, l->claim, spec, job_shape(r->args), with, NULL);
 }
 
 static void group_title(char out[200], const prove_group *g, language l)
@@ -384,6 +426,8 @@ static cli_exit tell_line(prove_run *r, const prove_group *g, const prove_claim 
     r->line->group = g;
     r->line->claim = c;
     r->line->spec = spec;
+    if (c->trained)
+        CLI_TRY(look_for_models(r));
     measure_line(r, spec);
     if (r->line->failed && r->line->err.status == PE_ERR_NOMEM)
         return cli_fail_from(r->args, CLI_SYSTEM, c->name, &r->line->err);
@@ -589,6 +633,7 @@ static cli_exit prove_verb(const cli_args *a, result *out)
     }
     pe_pool_new(&r.pool, 0, NULL); /* without threads it takes longer */
     cli_exit code = prove(&r);
+    prove_models_free(r.models);
     pe_pool_free(r.pool);
     show_progress(&r, 0, 0, NULL);
     if (!code && r.broken)

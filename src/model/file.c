@@ -260,7 +260,7 @@ static pe_status read_model(reading *r)
     return take_all(r);
 }
 
-pe_status model_parse(model **out, io_bytes *file, const pe_pool *pool, pe_error *err)
+pe_status model_parse(model **out, io_model *about, io_bytes *file, const pe_pool *pool, pe_error *err)
 {
     reading r = { .name = file->name ? file->name : "model", .pool = pool, .err = err };
     io_safetensors *st = NULL;
@@ -273,19 +273,25 @@ pe_status model_parse(model **out, io_bytes *file, const pe_pool *pool, pe_error
     r.st = st;
     s = s ? s : read_model(&r);
     io_safetensors_free(st);
-    if (s == PE_OK)
-        *out = r.m;
-    else
+    if (s) {
         model_free(r.m);
-    return s;
+        return s;
+    }
+    *out = r.m;
+    if (about) {
+        *about = r.about;
+        about->spec = pe_encoding_spec(model_encoding(r.m));
+        about->data = NULL;
+    }
+    return PE_OK;
 }
 
 #define FILE_MOST ((size_t)1 << 30)
 
-pe_status model_open_file(model **out, const char *path, const pe_pool *pool, pe_error *err)
+pe_status model_open_file(model **out, io_model *about, const char *path, const pe_pool *pool, pe_error *err)
 {
     io_bytes file;
     *out = NULL;
     TRY(io_read_file(&file, path, FILE_MOST, err));
-    return model_parse(out, &file, pool, err);
+    return model_parse(out, about, &file, pool, err);
 }

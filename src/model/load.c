@@ -242,7 +242,7 @@ pe_status model_load(model **out, const zoo_model *zoo, const pe_pool *pool, pe_
     if (!strcmp(zoo->format, "config.json"))
         return model_load_folder(out, zoo, pool, err);
     if (!strcmp(zoo->format, "posenc"))
-        return model_open_file(out, zoo->path, pool, err);
+        return model_open_file(out, NULL, zoo->path, pool, err);
     return io_fail(err, PE_ERR_FORMAT,
                    "%s: weights of %s files are not read; needs a model of posenc report --models, a llama2.c "
                    ".bin, or a folder with config.json and model.safetensors",

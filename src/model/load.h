@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Trained models from their files: posenc's own (model/file.h), llama2.c .bin (versions 0 and 1), and Hugging Face folders of the Llama and BLOOM
- * architectures: config.json with model.safetensors or model.safetensors.index.json and its shards; F32, F16 or BF16.
- * The encoding is what zoo_open says of the same files. Files are untrusted: every shape is held against the config
+ * Trained models from their files: posenc's own (model/file.h), llama2.c .bin (versions 0 and 1), and Hugging Face
+ * folders of the Llama and BLOOM architectures: config.json with model.safetensors or model.safetensors.index.json and
+ * its shards; F32, F16 or BF16. The encoding is what zoo_open says of the same files. Files are untrusted: every shape is held against the config
  * before memory is asked for.
  *
  *     zoo_open(&zoo, path, &(zoo_options){ 0 }, &err);

@@ -119,8 +119,8 @@ pe_status model_losses(model *m, const model_batch *b, real *losses, uint8_t *ri
 /* Logits (V) after the last of n tokens at positions 0 .. n-1; grows nothing, keeps nothing. */
 pe_status model_logits(model *m, real *logits, const int32_t *token, int64_t n, pe_error *err);
 
-/* What happens inside for one text of n tokens at positions 0 .. n-1; NULL: not wanted. Scores and probabilities are the
- * library's definition (pe_reference_forward). */
+/* What happens inside for one text of n tokens at positions 0 .. n-1; NULL: not wanted. Scores and probabilities are
+ * the library's definition (pe_reference_forward). */
 typedef struct model_inside {
     real *stream;        /* (layers + 1, n, C): what enters each layer, and what leaves the last              */
     real *qkv;           /* (layers, n, (H + 2G) D): queries, keys and values, not rotated                    */

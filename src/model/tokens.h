@@ -28,9 +28,9 @@ void tokens_free(tokens *t); /* NULL is fine */
 int64_t tokens_count(const tokens *t);
 int32_t tokens_begin(const tokens *t); /* TOKENS_BEGIN, which also ends a text; -1: there is none */
 
-/* Of bytes: the bytes. Else TOKENS_BEGIN, then the text as sentencepiece cuts it: a space in front, characters, then of all neighbours that make
- * a token those with the largest score are joined, the leftmost first. A character that is no token becomes its bytes.
- * *out is malloc'ed, the caller's to free. */
+/* Of bytes: the bytes. Else TOKENS_BEGIN, then the text as sentencepiece cuts it: a space in front, characters, then of
+ * all neighbours that make a token those with the largest score are joined, the leftmost first. A character that is no
+ * token becomes its bytes. *out is malloc'ed, the caller's to free. */
 pe_status tokens_encode(int32_t **out, int64_t *count, const tokens *t, const void *text, size_t size, pe_error *err);
 
 /* The bytes of a token after another: no space at the beginning of a text, bytes as bytes. They live as long as t

@@ -8,7 +8,7 @@
 
 /* clang-format off */
 #define GROUPS(X) \
-    X(order) X(codes) X(sinusoids) X(terms) X(rope) X(relative) X(numbers)
+    X(order) X(codes) X(sinusoids) X(terms) X(rope) X(relative) X(numbers) X(trained)
 /* clang-format on */
 
 #define DECLARE(name) extern const prove_group prove_group_##name;
@@ -98,11 +98,12 @@ static pe_status measure_spec(prove_finding *out, const prove_claim *c, prove_gi
     return status ? io_fail(err, status, "%s", why.text) : PE_OK;
 }
 
-pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_shape shape, const pe_pool *pool,
+pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_shape shape, prove_means with,
                         pe_error *err)
 {
     prove_given g = c->given;
-    g.pool = pool;
+    g.pool = with.pool;
+    g.models = with.models;
     *out = (prove_finding){ 0 };
     TRY(resize(&g, shape, err));
     return spec ? measure_spec(out, c, g, spec, err) : c->measure(out, &g, err);

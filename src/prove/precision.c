@@ -481,7 +481,11 @@ static pe_status score_change(double *change, const rotator *t, int way, const p
     uint64_t seed = g->seed;
     for (int n = 0; n < TRIES; n++) {
         int64_t distance = measure_range(&seed, 0, 63), from = measure_range(&seed, 0, 63);
-        measure_normals(qk, 2 * g->head_dim, 1, seed);
+        if (g->qk)
+            memcpy(qk, g->qk + measure_range(&seed, 0, g->qks - 1) * 2 * g->head_dim,
+                   (size_t)(2 * g->head_dim) * sizeof *qk);
+        else
+            measure_normals(qk, 2 * g->head_dim, 1, seed);
         round_all(qk, 2 * g->head_dim, t->round);
         TRY(score(&here, t, way, qk, from + distance, from, err));
         TRY(score(&there, t, way, qk, from + step + distance, from + step, err));

@@ -34,6 +34,9 @@ typedef struct prove_given {
     bool put;              /* spec[0] is a user's: the sentence and the numbers are about it alone */
     uint64_t seed;         /* the first; what is drawn at random is drawn with PROVE_SEEDS of them */
     double (*clock)(void); /* seconds; NULL: this machine's */
+    const struct prove_models *models; /* trained ones; NULL: none are here                                       */
+    const double *qk;                  /* (qks, 2, head_dim): queries and keys; NULL: drawn at random             */
+    int64_t qks;
     const pe_pool *pool;   /* works on several seeds at a time; NULL: one after the other, with the same bits */
 } prove_given;
 
@@ -51,7 +54,7 @@ typedef struct prove_number {
     double value;
     const char *unit;   /* "", "%", "dB", "ns" */
     double least, most; /* over the seeds, of which value is the median */
-    int seeds;          /* 0: nothing was drawn at random, or all seeds are in the value */
+    int seeds;          /* how many; 0: nothing was drawn at random, or all seeds are in the value */
 } prove_number;
 
 typedef struct prove_finding {
@@ -72,7 +75,8 @@ typedef struct prove_claim {
     words rule; /* when it HOLDS, and why the border is there; a claim that is measured has one */
     prove_given given;
     prove_measure_fn *measure;
-    bool timed; /* its numbers are this machine's */
+    bool timed;   /* its numbers are this machine's */
+    bool trained; /* it is measured on prove_means.models */
     /* Hooks: a SPEC with one of them can be put in given.spec's place; PROVE_ANY: any; 0: none. */
     unsigned takes;
 } prove_claim;
@@ -90,11 +94,22 @@ extern const prove_group *const prove_groups[];
 extern const int prove_group_count;
 const prove_claim *prove_claim_named(const char *name); /* NULL: none */
 const prove_group *prove_group_named(const char *name); /* NULL: none */
+
+/* Small models that posenc race trained, of one race, and text.txt, a text that they have not seen, from a folder. One
+ * claim at a time may use them. */
+typedef struct prove_models prove_models;
+pe_status prove_models_open(prove_models **out, const char *folder, pe_error *err);
+void prove_models_free(prove_models *m); /* NULL is fine */
+
 /* Measures a claim, on this spec in place of its own where spec is not NULL, and with the sizes that are not 0 in place
  * of its own; kv_heads has no meaning here. */
 #define PROVE_HEADS_MAX 128
 #define PROVE_WIDTH_MAX 4096 /* of the model */
-pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_shape shape, const pe_pool *pool,
+typedef struct prove_means {
+    const pe_pool *pool;        /* NULL: one thread */
+    const prove_models *models; /* NULL: none are here, and claims on trained models are PE_ERR_UNSUITED */
+} prove_means;
+pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *spec, pe_shape shape, prove_means with,
                         pe_error *err);
 pe_status prove_check_shape(pe_shape s, pe_error *err);       /* sizes that can be measured, or 0 */
 bool prove_takes_spec(const prove_claim *c);                  /* any at all */

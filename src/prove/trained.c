@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Claims on what training makes of words, codes, queries and keys, measured on small trained models: the list. */
+#include "prove/trained.h"
+
+static const prove_claim claims[] = {
+    { .name = "trained-orthogonal",
+      .claim = { "Training makes words and position codes orthogonal, more than random directions are.",
+                 "训练使词向量与位置编码正交，程度超过随机方向。" },
+      .source = "Kazemnejad 2019 (kazemnejad.com/blog/transformer_architecture_positional_encoding)",
+      .rule = { "It holds if in every model the mean |cos| of the 64 most frequent bytes and all codes is below that "
+                "of "
+                "random directions of that width, and is refuted if in none: chance is the border.",
+                "成立的条件：每个模型中，最常见的 64 个字节与所有编码的 |cos| 均值都低于同宽度的随机方向；都不低于则不"
+                "成立。以"
+                "随机为界。" },
+      .given = { .spec = { "sinusoidal", "learned" } },
+      .trained = true,
+      .measure = measure_trained_orthogonal },
+    { .name = "trained-adding",
+      .claim = { "From the sum of a trained word and a code a linear map can read both.",
+                 "线性映射能从训练后的词向量与编码之和中同时读出两者。" },
+      .source = "Kazemnejad 2019 (kazemnejad.com/blog/transformer_architecture_positional_encoding)",
+      .rule = { "It holds if in every model all 512 sums that are asked for are read right, word and place, by a map "
+                "that was fitted on 3072 others: nothing lost means all.",
+                "成立的条件：每个模型中，所问的 512 个和的词与位置全部读对，线性映射由另外 3072 个和拟合；“没有损失”就"
+                "是全"
+                "部。" },
+      .given = { .spec = { "sinusoidal", "learned" }, .seed = 1 },
+      .trained = true,
+      .measure = measure_trained_adding },
+    { .name = "trained-residuals",
+      .claim = { "In trained models residual connections carry the codes through all layers.",
+                 "在训练后的模型中，残差连接让位置编码穿过所有层。" },
+      .source = "Kazemnejad 2019 (kazemnejad.com/blog/transformer_architecture_positional_encoding)",
+      .rule = { "It holds if in every model that adds codes the R^2 of the place, in what enters each layer and what "
+                "leaves the last, is at least half of the input's, for maps fitted on 256, 1024 and 4096 tokens and "
+                "asked about 1536 others; encodings without a code show what attention puts there.",
+                "成立的条件：每个相加编码的模型中，进入各层以及离开最后一层的位置 R² 都不低于输入层的一半，映射分别由 "
+                "256、"
+                "1024 和 4096 个词元拟合，用另外 1536 个测试；没有编码相加的模型显示注意力自己放入了多少。" },
+      .given = { .spec = { "none", "rope", "alibi", "t5", "sinusoidal", "learned" } },
+      .trained = true,
+      .measure = measure_trained_residuals },
+    { .name = "trained-reach",
+      .claim = { "Trained queries look at near keys.", "训练后的查询主要看邻近的键。" },
+      .source = "Sukhbaatar et al. 2019 (arXiv:1905.07799)",
+      .rule = { "It holds if in every layer of every model the mean distance of attention is below half of what even "
+                "attention has, for queries in the second half of 8 windows: near means nearer than halfway.",
+                "成立的条件：每个模型的每一层，8 个窗口后半部分的查询，其注意力的平均距离都不到均匀注意力的一半。" },
+      .given = { .spec = { "none", "sinusoidal", "learned", "rope", "alibi", "t5" } },
+      .trained = true,
+      .measure = measure_trained_reach },
+    { .name = "trained-rope-decays",
+      .claim = { "With trained queries and keys RoPE's scores fall with the distance.",
+                 "用训练后的 q 和 k，RoPE 的分数随距离下降。" },
+      .source = "Su et al. 2021, 3.4.3 (arXiv:2104.09864); against it Barbero et al. 2024 (arXiv:2410.06205)",
+      .rule = { "It holds if in every head of every model the mean score over 8 windows falls with each doubling of "
+                "the "
+                "distance, and is refuted if in none.",
+                "成立的条件：每个模型的每个头，8 个窗口的平均分数随距离每翻一倍都下降；都不则不成立。" },
+      .given = { .spec = { "rope", "alibi" } },
+      .trained = true,
+      .measure = measure_trained_decay },
+    { .name = "trained-bfloat16",
+      .claim = { "With trained queries and keys, too, RoPE's scores in bfloat16 depend on more than the distance.",
+                 "用训练后的 q 和 k，bfloat16 下 RoPE 的分数同样不再只取决于距离。" },
+      .source = "Wang et al. 2024 (arXiv:2411.13476)",
+      .rule = { "It holds if, in each of 20 draws of queries and keys of the text, the scores of two tokens change "
+                "more "
+                "when both move far than when both move 256 places, however they are rotated.",
+                "成立的条件：在文本中 q 和 k 的 20 次抽取中，无论怎样旋转，两个词元一起远移时分数的变化都大于一起移动 "
+                "256 "
+                "个位置时。" },
+      .given = { .spec = { "rope" }, .heads = 1, .length = 1 << 17, .seed = 10 },
+      .trained = true,
+      .measure = measure_trained_bf16 },
+    { .name = "trained-table",
+      .claim = { "In a learned table near rows are alike, as in sinusoids.",
+                 "学习出的位置表与正弦编码一样，相近的行相似。" },
+      .source = "Wang et al. 2021 (openreview.net/forum?id=onxoVA9FxMw); Vaswani et al. 2017, 3.5 (arXiv:1706.03762)",
+      .rule = { "It holds if in every model the mean cosine of two rows, less the mean row, falls with each doubling "
+                "of "
+                "their distance, as that of sinusoids does.",
+                "成立的条件：每个模型中，两行（减去平均行）的平均余弦随距离每翻一倍都下降，与正弦编码一样。" },
+      .given = { .spec = { "learned", "sinusoidal" }, .seed = 1 },
+      .trained = true,
+      .measure = measure_trained_table },
+};
+
+const prove_group prove_group_trained = { .name = "trained",
+                                          .title = { "What small trained models do", "训练过的小模型" },
+                                          .claims = claims,
+                                          .count = sizeof claims / sizeof *claims };

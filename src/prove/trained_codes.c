@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Claims on what training makes of words and codes: are they orthogonal, can both be read from their sum, what does a
+ * learned table look like. */
+#include "prove/trained.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES = MODEL_FILE_BYTES, COMMON = 64 };
+
+/* ------------------------------------------------ words and codes: orthogonal? */
+
+/* The bytes that the text has most of: those that training saw often. */
+static void common_bytes(int out[COMMON], const prove_models *from)
+{
+    int64_t count[BYTES] = { 0 };
+    for (int64_t n = 0; n < from->bytes; n++)
+        count[from->text[n]]++;
+    for (int n = 0; n < COMMON; n++) {
+        out[n] = 0;
+        for (int b = 1; b < BYTES; b++)
+            if (count[b] > count[out[n]])
+                out[n] = b;
+        count[out[n]] = -1;
+    }
+}
+
+/* Mean |cos| of each row of x with each of y; rows of one list with themselves are left out. */
+static double mean_cosine(const double *x, int64_t n, const double *y, int64_t m, int64_t width)
+{
+    double sum = 0;
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < m; j++) {
+            const double *a = x + i * width, *b = y + j * width;
+            double sizes = measure_dot(a, a, width) * measure_dot(b, b, width);
+            if (a == b || !(sizes > 0))
+                continue;
+            sum += fabs(measure_dot(a, b, width)) / sqrt(sizes);
+            count++;
+        }
+    return count ? sum / (double)count : 0;
+}
+
+static void take_mean_off(double *x, int64_t n, int64_t width)
+{
+    for (int64_t c = 0; c < width; c++) {
+        double mean = 0;
+        for (int64_t i = 0; i < n; i++)
+            mean += x[i * width + c] / (double)n;
+        for (int64_t i = 0; i < n; i++)
+            x[i * width + c] -= mean;
+    }
+}
+
+/* Codes of all places of a window and the words of the common bytes. */
+typedef struct sums {
+    double *code, *word; /* (places, width), (COMMON, width) */
+    int64_t places, width;
+} sums;
+
+static void sums_free(sums *s)
+{
+    free(s->code), free(s->word);
+    *s = (sums){ 0 };
+}
+
+static pe_status sums_of(sums *s, const trained_model *t, const prove_models *from, pe_error *err)
+{
+    int which[COMMON];
+    int64_t width = model_settings(t->m)->width;
+    *s = (sums){ .places = from->length, .width = width };
+    s->code = measure_memory(from->length, width, err);
+    s->word = s->code ? measure_memory(BYTES, width, err) : NULL;
+    pe_status status = s->word ? trained_codes(s->code, s->word, t, from, err) : PE_ERR_NOMEM;
+    if (status) {
+        sums_free(s);
+        return status;
+    }
+    common_bytes(which, from);
+    double *chosen = measure_memory(COMMON, width, err);
+    for (int n = 0; chosen && n < COMMON; n++)
+        memcpy(chosen + n * width, s->word + which[n] * width, (size_t)width * sizeof *chosen);
+    free(s->word);
+    s->word = chosen;
+    if (!chosen)
+        sums_free(s);
+    return chosen ? PE_OK : PE_ERR_NOMEM;
+}
+
+static pe_status orthogonal_one(double x[4], const trained_model *t, const prove_models *from, pe_error *err)
+{
+    sums s;
+    TRY(sums_of(&s, t, from, err));
+    x[0] = mean_cosine(s.word, COMMON, s.code, s.places, s.width);
+    x[2] = mean_cosine(s.word, COMMON, s.word, COMMON, s.width);
+    take_mean_off(s.word, COMMON, s.width);
+    take_mean_off(s.code, s.places, s.width);
+    x[1] = mean_cosine(s.word, COMMON, s.code, s.places, s.width);
+    x[3] = sqrt(2 / (3.14159265358979323846 * (double)s.width));
+    sums_free(&s);
+    return PE_OK;
+}
+
+/* given: names of encodings that add codes. */
+pe_status measure_trained_orthogonal(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    static const words what[3] = {
+        { "mean |cos| of trained words and codes", "训练后词向量与位置编码夹角余弦的平均绝对值" },
+        { "the same, means taken off both", "同上，两者各减去均值" },
+        { "control: mean |cos| of trained words with one another", "对照：训练后词向量之间夹角余弦的平均绝对值" },
+    };
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "In every model words and codes are closer to a right angle than random directions of that width: training "
+          "has kept them apart. Words with one another are not.",
+          "在每个模型中，词向量与位置编码都比同宽度的随机方向更接近正交：训练把它们分开了；词向量之间则不是。" },
+        { "In every model words and codes are farther from a right angle than random directions of that width.",
+          "在每个模型中，词向量与位置编码都比同宽度的随机方向更偏离正交。" },
+        { "It depends on the encoding and the seed: some are closer to a right angle than random directions, some are "
+          "not.",
+          "取决于编码和随机种子：有的比随机方向更接近正交，有的不是。" },
+    };
+    measure_tally tally = { .out = out };
+    double law = 0;
+    for (int i = 0; g->spec[i]; i++) {
+        double x[TRAINED_SEEDS][4], column[TRAINED_SEEDS];
+        trained_group group;
+        TRY(trained_find(&group, g, g->spec[i], err));
+        for (int n = 0; n < group.count; n++) {
+            TRY(orthogonal_one(x[n], group.one[n], group.from, err));
+            law = x[n][3];
+            measure_count(&tally, x[n][0] < law);
+        }
+        for (int k = 0; k < 3; k++) {
+            for (int n = 0; n < group.count; n++)
+                column[n] = x[n][k];
+            trained_add(out, what[k], group.name, column, group.count, "");
+        }
+    }
+    prove_add(out, (words){ "mean |cos| of random directions, sqrt(2 / (pi d))",
+                            "随机方向夹角余弦的平均绝对值 sqrt(2/(πd))" },
+              "", law, "");
+    measure_conclude(&tally, (words){ "models farther from a right angle than random directions",
+                                      "比随机方向更偏离正交的模型数" },
+                     because);
+    return PE_OK;
+}
+
+/* ------------------------------------------------ adding: can both be read from the sum? */
+
+/* The nearest of n rows. */
+static int64_t nearest(const double *x, const double *row, int64_t n, int64_t width)
+{
+    int64_t best = 0;
+    double least = INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        double off = 0;
+        for (int64_t c = 0; c < width; c++)
+            off += (x[c] - row[i * width + c]) * (x[c] - row[i * width + c]);
+        if (off < least) {
+            least = off;
+            best = i;
+        }
+    }
+    return best;
+}
+
+enum { PAIRS_FITTED = 3072, PAIRS_ASKED = 512 };
+
+/* The share of sums of which a linear map, fitted on others, finds the word (the place). */
+typedef struct reading {
+    const sums *s;
+    double *x, *y, *M; /* (pairs, in), (pairs, 2 C), (2 C, in) */
+    int64_t in;        /* elements of the sum that are seen, and a 1 */
+} reading;
+
+static void pair_at(int64_t *word, int64_t *place, const sums *s, int64_t n)
+{
+    *word = (int64_t)random_below(17, 2 * (uint64_t)n, COMMON);
+    *place = (int64_t)random_below(17, 2 * (uint64_t)n + 1, (uint32_t)s->places);
+}
+
+/* Both vectors of each pair, and what they are read from. */
+static void reading_fill(const reading *r)
+{
+    const sums *s = r->s;
+    int64_t C = s->width, word, place;
+    for (int64_t n = 0; n < PAIRS_FITTED + PAIRS_ASKED; n++) {
+        pair_at(&word, &place, s, n);
+        double *x = r->x + n * r->in, *y = r->y + n * 2 * C;
+        memcpy(y, s->word + word * C, (size_t)C * sizeof *y);
+        memcpy(y + C, s->code + place * C, (size_t)C * sizeof *y);
+        for (int64_t c = 0; c < r->in - 1; c++)
+            x[c] = y[c] + y[C + c];
+        x[r->in - 1] = 1;
+    }
+}
+
+static void reading_ask(double right[2], const reading *r)
+{
+    const sums *s = r->s;
+    int64_t C = s->width, word, place, found[2] = { 0, 0 };
+    double y[2 * PROVE_WIDTH_MAX];
+    for (int64_t n = PAIRS_FITTED; n < PAIRS_FITTED + PAIRS_ASKED; n++) {
+        pair_at(&word, &place, s, n);
+        for (int64_t o = 0; o < 2 * C; o++)
+            y[o] = measure_dot(r->M + o * r->in, r->x + n * r->in, r->in);
+        found[0] += nearest(y, s->word, COMMON, C) == word;
+        found[1] += nearest(y + C, s->code, s->places, C) == place;
+    }
+    for (int k = 0; k < 2; k++)
+        right[k] = 100 * (double)found[k] / PAIRS_ASKED;
+}
+
+static pe_status read_sums(double right[2], const sums *s, int64_t seen, pe_error *err)
+{
+    reading r = { .s = s, .in = seen + 1 };
+    double residual;
+    r.x = measure_memory(PAIRS_FITTED + PAIRS_ASKED, r.in, err);
+    r.y = measure_memory(PAIRS_FITTED + PAIRS_ASKED, 2 * s->width, err);
+    r.M = measure_memory(2 * s->width, r.in, err);
+    pe_status status = r.x && r.y && r.M ? PE_OK : PE_ERR_NOMEM;
+    if (!status) {
+        reading_fill(&r);
+        status = measure_map(r.M, &residual, r.x, r.in, r.y, 2 * s->width, PAIRS_FITTED, err);
+    }
+    if (!status)
+        reading_ask(right, &r);
+    free(r.x), free(r.y), free(r.M);
+    return status;
+}
+
+/* Random words of the size of the trained ones. */
+static void words_at_random(sums *s, uint64_t seed)
+{
+    int64_t count = COMMON * s->width;
+    measure_normals(s->word, count, sqrt(measure_dot(s->word, s->word, count) / (double)count), seed);
+}
+
+static pe_status adding_one(double x[3][2], const trained_model *t, const prove_models *from, uint64_t seed,
+                            pe_error *err)
+{
+    sums s;
+    TRY(sums_of(&s, t, from, err));
+    pe_status status = read_sums(x[0], &s, s.width, err);
+    status = status ? status : read_sums(x[2], &s, s.width / 8, err);
+    words_at_random(&s, seed);
+    status = status ? status : read_sums(x[1], &s, s.width, err);
+    sums_free(&s);
+    return status;
+}
+
+/* given: names of encodings that add codes. */
+pe_status measure_trained_adding(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    static const words what[3][2] = {
+        { { "words read from the sum, trained words", "从和中读对的词（训练后的词向量）" },
+          { "places read from the sum, trained words", "从和中读对的位置（训练后的词向量）" } },
+        { { "words read from the sum, random words as large", "从和中读对的词（同样大小的随机词向量）" },
+          { "places read from the sum, random words as large", "从和中读对的位置（同样大小的随机词向量）" } },
+        { { "control: words read from an eighth of the elements", "对照：只看八分之一的元素时读对的词" },
+          { "control: places read from an eighth of the elements", "对照：只看八分之一的元素时读对的位置" } },
+    };
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "A linear map reads every word and every place from the sums of trained words and codes. Whether a model "
+          "does "
+          "better with the two side by side is a matter of losses: docs/results.md has races of both.",
+          "线性映射能从训练后的词向量与编码之和中读对每个词和每个位置。模型是否因拼接而更好要看损失值：docs/results.md"
+          " 有"
+          "两者的训练比较。" },
+        { "In every model some sums are read wrong. What that costs is a matter of losses: docs/results.md has races "
+          "of "
+          "adding against concatenating.",
+          "每个模型都有读错的和。代价多大要看损失值：docs/results.md 有相加与拼接的训练比较。" },
+        { "It depends on the encoding and the seed: in some models every sum is read right, in others some are not. "
+          "What "
+          "that costs is a matter of losses: docs/results.md has races of adding against concatenating.",
+          "取决于编码和随机种子：有的模型每个和都能读对，有的不能。代价多大要看损失值：docs/results.md 有相加与拼接的"
+          "训练"
+          "比较。" },
+    };
+    measure_tally tally = { .out = out };
+    for (int i = 0; g->spec[i]; i++) {
+        double x[TRAINED_SEEDS][3][2], column[TRAINED_SEEDS];
+        trained_group group;
+        TRY(trained_find(&group, g, g->spec[i], err));
+        for (int n = 0; n < group.count; n++) {
+            TRY(adding_one(x[n], group.one[n], group.from, g->seed + (uint64_t)n, err));
+            measure_count(&tally, x[n][0][0] == 100 && x[n][0][1] == 100);
+        }
+        for (int k = 0; k < 6; k++) {
+            for (int n = 0; n < group.count; n++)
+                column[n] = x[n][k / 2][k % 2];
+            trained_add(out, what[k / 2][k % 2], group.name, column, group.count, "%");
+        }
+    }
+    measure_conclude(&tally, (words){ "models with a sum that is read wrong", "有读错的和的模型数" }, because);
+    return PE_OK;
+}
+
+/* ------------------------------------------------ a table that was learned */
+
+/* What a table looks like, of its rows less their mean. */
+typedef struct table_looks {
+    double cosine[DOUBLINGS]; /* mean cos of rows 2^k .. 2^(k+1) - 1 apart */
+    double rank;              /* (tr G)^2 / tr(G^2), G of inner products: as many directions as that carry it evenly */
+    int doublings;
+} table_looks;
+
+static table_looks look_of(double *row, int64_t n, int64_t width)
+{
+    table_looks t = { .doublings = doublings_of(n) };
+    double count[DOUBLINGS] = { 0 }, trace = 0, square = 0;
+    take_mean_off(row, n, width);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            double dot = measure_dot(row + i * width, row + j * width, width);
+            trace += i == j ? dot : 0;
+            square += (i == j ? 1 : 2) * dot * dot;
+            int k = 0;
+            while ((i - j) >> (k + 1))
+                k++;
+            double sizes = measure_dot(row + i * width, row + i * width, width) *
+                           measure_dot(row + j * width, row + j * width, width);
+            if (i == j || k >= t.doublings || !(sizes > 0))
+                continue;
+            t.cosine[k] += dot / sqrt(sizes);
+            count[k]++;
+        }
+    for (int k = 0; k < t.doublings; k++)
+        t.cosine[k] /= fmax(count[k], 1);
+    t.rank = square > 0 ? trace * trace / square : 0;
+    return t;
+}
+
+/* How alike two tables are in which rows are alike: the cosine of their matrices of inner products, both of rows less
+ * their mean (linear CKA). 1: the same up to a rotation and a factor. */
+static double alike(const double *x, const double *y, int64_t n, int64_t width)
+{
+    double xy = 0, xx = 0, yy = 0;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double a = measure_dot(x + i * width, x + j * width, width);
+            double b = measure_dot(y + i * width, y + j * width, width);
+            xy += a * b;
+            xx += a * a;
+            yy += b * b;
+        }
+    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 0;
+}
+
+/* The codes of a model; untrained: of one of its spec as it starts. */
+static pe_status table_of(double *code, double *word, const trained_model *t, bool untrained, uint64_t seed,
+                          const prove_models *from, pe_error *err)
+{
+    trained_model first = { .m = NULL };
+    if (!untrained)
+        return trained_codes(code, word, t, from, err);
+    TRY(model_new(&first.m, model_settings(t->m), pe_encoding_spec(model_encoding(t->m)), NULL, err));
+    model_init(first.m, seed);
+    pe_status s = trained_codes(code, word, &first, from, err);
+    model_free(first.m);
+    return s;
+}
+
+typedef struct table_found {
+    table_looks trained, untrained;
+    double alike, untrained_alike; /* to the fixed code */
+} table_found;
+
+static pe_status table_one(table_found *f, const trained_model *t, const trained_model *fixed, uint64_t seed,
+                           const prove_models *from, pe_error *err)
+{
+    int64_t n = from->length, width = model_settings(t->m)->width;
+    double *memory = measure_memory(3 * n + BYTES, width, err);
+    double *own = memory, *start = own ? own + n * width : NULL, *wave = own ? start + n * width : NULL;
+    double *word = own ? wave + n * width : NULL;
+    pe_status s = memory ? table_of(own, word, t, false, 0, from, err) : PE_ERR_NOMEM;
+    s = s ? s : table_of(start, word, t, true, seed, from, err);
+    s = s ? s : table_of(wave, word, fixed, false, 0, from, err);
+    if (!s) {
+        take_mean_off(wave, n, width);
+        f->trained = look_of(own, n, width);
+        f->untrained = look_of(start, n, width);
+        f->alike = alike(own, wave, n, width);
+        f->untrained_alike = alike(start, wave, n, width);
+    }
+    free(memory);
+    return s;
+}
+
+static bool falls(const table_looks *t)
+{
+    bool all = true;
+    for (int k = 1; k < t->doublings; k++)
+        all = all && t->cosine[k] < t->cosine[k - 1];
+    return all;
+}
+
+static void add_looks(prove_finding *out, const char *name, const table_looks *t, int seeds)
+{
+    double column[TRAINED_SEEDS];
+    for (int k = 0; k < t[0].doublings; k++) {
+        char of[96];
+        for (int n = 0; n < seeds; n++)
+            column[n] = t[n].cosine[k];
+        snprintf(of, sizeof of, "%.60s, %d-%d", name, 1 << k, (2 << k) - 1);
+        trained_add(out, (words){ "mean cos of two rows; distance",
+                                  "两行夹角余弦的均值；距离" }, of, column, seeds, "");
+    }
+    for (int n = 0; n < seeds; n++)
+        column[n] = t[n].rank;
+    trained_add(out, (words){ "directions that carry it, (tr G)^2 / tr(G^2)",
+                              "有效方向数 (tr G)²/tr(G²)" }, name, column, seeds, "");
+}
+
+/* given: the name of a table that is learned, and of the fixed code that it is compared with. */
+pe_status measure_trained_table(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "In every model rows are the less alike the farther apart they are, as those of sinusoids; before training "
+          "they are not.",
+          "在每个模型中，行与行相距越远越不相似，与正弦编码一样；训练之前并非如此。" },
+        { "In no model rows are the less alike the farther apart they are.", "没有任何模型的行是相距越远越不相似。" },
+        { "It depends on the seed, or falls up to some distance only: the evidence has the cosines.",
+          "取决于随机种子，或只在一定距离内成立：数据中列出了余弦。" },
+    };
+    measure_tally tally = { .out = out };
+    trained_group group, fixed;
+    table_found f[TRAINED_SEEDS];
+    table_looks trained[TRAINED_SEEDS], untrained[TRAINED_SEEDS];
+    double near[TRAINED_SEEDS], start[TRAINED_SEEDS];
+    TRY(trained_find(&group, g, g->spec[0], err));
+    TRY(trained_find(&fixed, g, g->spec[1], err));
+    for (int n = 0; n < group.count; n++) {
+        TRY(table_one(&f[n], group.one[n], fixed.one[0], g->seed + (uint64_t)n, group.from, err));
+        trained[n] = f[n].trained, untrained[n] = f[n].untrained;
+        near[n] = f[n].alike, start[n] = f[n].untrained_alike;
+        measure_count(&tally, falls(&trained[n]));
+    }
+    trained_add(out, (words){ "likeness to the fixed code (linear CKA)",
+                              "与固定编码的相似度（线性 CKA）" }, group.name, near,
+                group.count, "");
+    trained_add(out, (words){ "control: the same before training",
+                              "对照：训练之前" }, group.name, start, group.count, "");
+    add_looks(out, group.name, trained, group.count);
+    add_looks(out, "before training", untrained, group.count);
+    TRY(table_one(&f[0], fixed.one[0], fixed.one[0], 1, group.from, err));
+    add_looks(out, fixed.name, &f[0].trained, 1);
+    measure_conclude(&tally, (words){ "models whose rows do not grow less alike with distance",
+                                      "行的相似度不随距离下降的模型数" },
+                     because);
+    return PE_OK;
+}
