@@ -518,10 +518,12 @@ static const prove_claim claims[] = {
       .put = { "With residual connections its position stays readable by a linear map at every layer.",
                "有残差连接时，线性映射在每一层都能读出它给的位置。" },
       .source = "Kazemnejad 2019 (kazemnejad.com/blog/transformer_architecture_positional_encoding)",
-      .rule = { "It holds if, in each of 20 seeds at width 512 (8 heads) and 128 (1, 4 and 16 heads), every "
+      .rule = { "It holds if, in each of 20 seeds at width 512 (8 heads; 192 and 48 tokens fitted) and 128 (1, 4 and "
+                "16 heads; 576 and 192), every "
                 "layer keeps at least half of the input's R^2: more is kept than lost. The control is a "
                 "model without an encoding.",
-                "成立的条件：宽 512（8 头）和 128（1、4、16 头）各 20 个随机种子下，每一层都至少保留输入层 R²"
+                "成立的条件：宽 512（8 头；拟合 192 和 48 个词元）和 128（1、4、16 头；576 和 192 个）各 20 个随机种子"
+                "下，每一层都至少保留输入层 R²"
                 " 的一半，即保留的多于丢失的。对照：没有位置编码的模型。" },
       .given = { .spec = { "sinusoidal" }, .residual = true, STACK },
       .measure = measure_probe_kept,
@@ -532,10 +534,12 @@ static const prove_claim claims[] = {
       .put = { "Without residual connections its position is lost on the way up, where nothing is masked.",
                "没有残差连接、也没有掩码时，它给的位置信息会在逐层传递中丢失。" },
       .source = "Dong et al. 2021, 2 (arXiv:2103.03404)",
-      .rule = { "It holds if, in each of 20 seeds at width 512 (8 heads) and 128 (1, 4 and 16 heads), the "
+      .rule = { "It holds if, in each of 20 seeds at width 512 (8 heads; 192 and 48 tokens fitted) and 128 (1, 4 and "
+                "16 heads; 576 and 192), the "
                 "last layer's R^2 is no larger than the largest of a model without an encoding, which has no "
                 "position to read.",
-                "成立的条件：宽 512（8 头）和 128（1、4、16 头）各 20 个随机种子下，最后一层的 R² 都不大于没"
+                "成立的条件：宽 512（8 头；拟合 192 和 48 个词元）和 128（1、4、16 头；576 和 192 个）各 20 个随机种子"
+                "下，最后一层的 R² 都不大于没"
                 "有位置编码（无位置可读）的模型的最大值。" },
       .given = { .spec = { "sinusoidal" }, STACK },
       .measure = measure_probe_lost,
@@ -543,10 +547,12 @@ static const prove_claim claims[] = {
     { .name = "causal-mask-tells-position",
       .claim = { "A causal model without any encoding can tell position.", "没有任何位置编码的因果模型也能得知位置。" },
       .source = "Haviv et al. 2022 (arXiv:2203.16634); Kazemnejad et al. 2023, 5 (arXiv:2305.19466)",
-      .rule = { "It holds if, in each of 20 seeds at width 512 (8 heads) and 128 (1, 4 and 16 heads), the "
+      .rule = { "It holds if, in each of 20 seeds at width 512 (8 heads; 192 and 48 tokens fitted) and 128 (1, 4 and "
+                "16 heads; 576 and 192), the "
                 "last layer's R^2 is larger than that of the input and than that of the same model without "
                 "the mask: a sign test, 2^-20 by chance.",
-                "成立的条件：宽 512（8 头）和 128（1、4、16 头）各 20 个随机种子下，最后一层的 R² 都大于输入"
+                "成立的条件：宽 512（8 头；拟合 192 和 48 个词元）和 128（1、4、16 头；576 和 192 个）各 20 个随机种子"
+                "下，最后一层的 R² 都大于输入"
                 "层，也大于同一模型不加掩码时：符号检验，偶然的概率为 2^-20。" },
       .given = { .spec = { "none" }, .causal = true, .residual = true, STACK },
       .measure = measure_probe_mask },

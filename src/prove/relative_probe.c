@@ -14,11 +14,14 @@
 
 enum { LAYERS = 6, STACK_WEIGHTS = 6 };
 
-/* Texts that a map is fitted on, and half as many that it is tested on: the tokens are several times as many as the
- * unknowns of a narrow map, and half as many as those of a wide one, for as many tokens as unknowns fit worst. */
-static int64_t fitted_texts(int64_t width)
+enum { FITS = 2 };
+
+/* Texts that a map is fitted on, many and a third as many, and half of the many that it is tested on. The many are
+ * several times as many tokens as a narrow map has unknowns, and half as many as a wide one has: as many tokens as
+ * unknowns fit worst. */
+static int64_t fitted_texts(int64_t width, int fit)
 {
-    return width > 256 ? 8 : 24;
+    return (width > 256 ? 8 : 24) / (fit ? 3 : 1);
 }
 
 typedef struct stack {
@@ -26,6 +29,7 @@ typedef struct stack {
     bool causal, residual;
     int64_t tokens, width;        /* T, C */
     int64_t texts, fitted;        /* in all; those that the map is fitted on, first */
+    int64_t asked;                /* the first of those that it is tested on */
     float *x, *y;                 /* (texts T, C): the stream; its normalised copy, then what a branch gives */
     float *part[4];               /* (texts T, C): q, k, v and attention's output; the first holds the map's middle */
     float *weight[STACK_WEIGHTS]; /* (C, C) four times, (C, 2C), (2C, C) */
@@ -76,8 +80,8 @@ static pe_status stack_open(stack *s, const char *spec, const prove_given *g, pe
     *s = (stack){ .causal = g->causal, .residual = g->residual, .tokens = g->length };
     TRY(measure_open(&s->m, spec, g, err));
     s->width = s->m.shape.heads * s->m.shape.head_dim;
-    s->fitted = fitted_texts(s->width);
-    s->texts = s->fitted + s->fitted / 2;
+    s->fitted = s->asked = fitted_texts(s->width, 0);
+    s->texts = s->asked + s->asked / 2;
     bool fits = measure_width(&s->m) == s->width && s->m.shape.model_dim == s->width && pe_encoding_axes(s->m.e) == 1;
     if (!fits)
         return io_fail(err, PE_ERR_UNSUITED, "%s changes the width or has more axes; needs one that does not", spec);
@@ -268,9 +272,10 @@ static double guess(const stack *s, int64_t unknowns, bool by_token, int64_t t)
     return sum;
 }
 
-/* R^2 on the texts that the map was not fitted on. */
-static double read_place(stack *s)
+/* R^2 on the texts that are asked about. */
+static double read_place(stack *s, int fit)
 {
+    s->fitted = fitted_texts(s->width, fit);
     int64_t unknowns = probe_unknowns(s), tokens = s->fitted * s->tokens;
     bool by_token = unknowns == tokens;
     double wrong = 0, all = 0, trace = 0;
@@ -284,7 +289,7 @@ static double read_place(stack *s)
         s->kernel[n * unknowns + n] += RIDGE * trace / (double)unknowns;
     measure_cholesky(s->kernel, unknowns);
     measure_cholesky_solve(s->kernel, unknowns, s->goal, 1);
-    for (int64_t t = tokens; t < s->texts * s->tokens; t++) {
+    for (int64_t t = s->asked * s->tokens; t < s->texts * s->tokens; t++) {
         double place = place_of(s, t), off = guess(s, unknowns, by_token, t) - place;
         wrong += off * off;
         all += place * place;
@@ -314,9 +319,9 @@ static double spread_of(const stack *s)
 
 typedef struct probe {
     const char *spec;
-    prove_given g;                          /* of one size */
-    double r2[LAYERS + 1][PROVE_SEEDS];     /* how well place can be read after so many layers */
-    double spread[LAYERS + 1][PROVE_SEEDS]; /* how far tokens are from their mean */
+    prove_given g;                            /* of one size */
+    double r2[FITS][LAYERS + 1][PROVE_SEEDS]; /* how well place can be read after so many layers */
+    double spread[LAYERS + 1][PROVE_SEEDS];   /* how far tokens are from their mean */
 } probe;
 
 static pe_status probe_layers(probe *p, stack *s, int n, uint64_t seed, pe_error *err)
@@ -325,7 +330,8 @@ static pe_status probe_layers(probe *p, stack *s, int n, uint64_t seed, pe_error
     for (int l = 0; l <= LAYERS; l++) {
         if (l)
             TRY(stack_apply_layer(s, random_at(seed, (uint64_t)l), err));
-        p->r2[l][n] = read_place(s);
+        for (int fit = 0; fit < FITS; fit++)
+            p->r2[fit][l][n] = read_place(s, fit);
         p->spread[l][n] = spread_of(s);
     }
     return PE_OK;
@@ -380,13 +386,25 @@ static measure_text probe_name(const probe *p, const char *of)
     return t;
 }
 
-static void add_layers(prove_finding *out, const probe *p)
+/* The same with the number of tokens that the map was fitted on. */
+static measure_text probe_fit_name(const probe *p, int fit, const char *of)
+{
+    measure_text t = probe_name(p, "");
+    size_t used = strlen(t.is);
+    snprintf(t.is + used, sizeof t.is - used, ", n = %lld%s",
+             (long long)(fitted_texts(p->g.model_dim, fit) * p->g.length), of);
+    return t;
+}
+
+static void add_layers(prove_finding *out, const probe *p, int fit)
 {
     char of[40];
     for (int l = 0; l <= LAYERS; l++) {
         snprintf(of, sizeof of, ", %d", l);
-        measure_add_spread(out, (words){ "R^2 of a token's place after layers", "位置可读程度 R²，已过层数" },
-                           probe_name(p, of).is, measure_spread_of(p->r2[l]), "");
+        measure_add_spread(out,
+                           (words){ "R^2 of a token's place; n tokens fitted, after layers",
+                                    "位置可读程度 R²；拟合 n 个词元，已过层数" },
+                           probe_fit_name(p, fit, of).is, measure_spread_of(p->r2[fit][l]), "");
     }
 }
 
@@ -439,9 +457,9 @@ static pe_status probe_each_size(probe_tally *t, probe_size_fn *each, const prov
         prove_given one = probe_sized(g, n);
         status = each(t, p, &one, err);
     }
-    if (!status)
-        measure_add_spread(t->out, R2_LAST, probe_name(&p[1], ", without an encoding").is,
-                           measure_spread_of(p[1].r2[LAYERS]), "");
+    for (int fit = 0; !status && fit < FITS; fit++)
+        measure_add_spread(t->out, R2_LAST, probe_fit_name(&p[1], fit, ", without an encoding").is,
+                           measure_spread_of(p[1].r2[fit][LAYERS]), "");
     free(p);
     return status;
 }
@@ -450,25 +468,27 @@ static const words KEPT = { "least R^2 of any layer, of that of the input", "各
 
 /* The share of the input's R^2 that is left at the worst layer; 0 where the input has no more than one without an
  * encoding, p[1]. */
-static void add_kept(probe_tally *t, const probe *p)
+static void add_kept(probe_tally *t, const probe *p, int fit)
 {
-    double share[PROVE_SEEDS], none = measure_spread_of(p[1].r2[0]).most;
+    double share[PROVE_SEEDS], none = measure_spread_of(p[1].r2[fit][0]).most;
     for (int n = 0; n < PROVE_SEEDS; n++) {
-        double least = p->r2[0][n];
+        double least = p->r2[fit][0][n];
         for (int l = 1; l <= LAYERS; l++)
-            least = fmin(least, p->r2[l][n]);
-        share[n] = p->r2[0][n] > none ? 100 * least / p->r2[0][n] : 0;
+            least = fmin(least, p->r2[fit][l][n]);
+        share[n] = p->r2[fit][0][n] > none ? 100 * least / p->r2[fit][0][n] : 0;
         t->good += share[n] >= 50;
         t->bad += share[n] < 50;
     }
-    measure_add_spread(t->out, KEPT, probe_name(p, "").is, measure_spread_of(share), "%");
+    measure_add_spread(t->out, KEPT, probe_fit_name(p, fit, "").is, measure_spread_of(share), "%");
 }
 
 static pe_status kept_at(probe_tally *t, probe *p, const prove_given *g, pe_error *err)
 {
     TRY(probe_run(p, g->spec[0], g, err));
-    add_kept(t, p);
-    add_layers(t->out, p);
+    for (int fit = 0; fit < FITS; fit++) {
+        add_kept(t, p, fit);
+        add_layers(t->out, p, fit);
+    }
     return PE_OK;
 }
 
@@ -478,15 +498,17 @@ pe_status measure_probe_kept(prove_finding *out, const prove_given *g, pe_error 
     probe_tally t = { .out = out };
     TRY(probe_each_size(&t, kept_at, g, err));
     static const words because[PROVE_VERDICT_COUNT] = {
-        { "At every layer, size and seed a linear map still explains more than half of what it explains of the input; "
+        { "At every layer, size, seed and number of fitted tokens a linear map still explains more than half of what "
+          "it explains of the input; "
           "with none there is nothing to explain.",
           "在每一层、每种尺寸、每个随机种子下，线性映射能解释的都超过输入层的一半；没有位置编码时则无可解释。" },
         { "At some layer a linear map explains less than half of what it explains of the input.",
           "在某一层，线性映射能解释的已不足输入层的一半。" },
-        { "It depends on the width, the heads and the draw: the evidence has the sizes at which, in some draws, a "
+        { "It depends on the width, the heads, the draw and the number of tokens that the map is fitted on: the "
+          "evidence has the sizes at which, in some draws, a "
           "layer "
           "keeps less than half of what the input has.",
-          "取决于宽度、头数和随机抽取：数据中列出了在某些抽取下有的层保留不足输入层一半的尺寸。" },
+          "取决于宽度、头数、随机抽取和拟合所用的词元数：数据中列出了在某些抽取下有的层保留不足输入层一半的尺寸。" },
     };
     probe_conclude(&t, (words){ "runs in which a layer keeps less than half", "某一层保留不足一半的次数" }, because);
     return PE_OK;
@@ -495,14 +517,16 @@ pe_status measure_probe_kept(prove_finding *out, const prove_given *g, pe_error 
 static pe_status lost_at(probe_tally *t, probe *p, const prove_given *g, pe_error *err)
 {
     TRY(probe_run(p, g->spec[0], g, err));
-    double none = measure_spread_of(p[1].r2[LAYERS]).most;
-    for (int n = 0; n < PROVE_SEEDS; n++) {
-        bool lost = p->r2[LAYERS][n] <= none + PROVE_ROUNDING;
-        t->good += lost;
-        t->bad += !lost;
+    for (int fit = 0; fit < FITS; fit++) {
+        double none = measure_spread_of(p[1].r2[fit][LAYERS]).most;
+        for (int n = 0; n < PROVE_SEEDS; n++) {
+            bool lost = p->r2[fit][LAYERS][n] <= none + PROVE_ROUNDING;
+            t->good += lost;
+            t->bad += !lost;
+        }
+        measure_add_spread(t->out, R2_LAST, probe_fit_name(p, fit, "").is, measure_spread_of(p->r2[fit][LAYERS]), "");
+        add_layers(t->out, p, fit);
     }
-    measure_add_spread(t->out, R2_LAST, probe_name(p, "").is, measure_spread_of(p->r2[LAYERS]), "");
-    add_layers(t->out, p);
     add_spreads(t->out, p);
     return PE_OK;
 }
@@ -518,8 +542,9 @@ pe_status measure_probe_lost(prove_finding *out, const prove_given *g, pe_error 
           "一层层下来，同一文本的词元变得彼此相同，区分它们的信息连同位置一起消失：最后一层读出的位置并不比没有位置编码"
           "时好。" },
         { "At the last layer a linear map still tells the place.", "最后一层的线性映射仍能读出位置。" },
-        { "It depends on the size and the draw: in some runs the last layer still tells the place.",
-          "取决于尺寸和随机抽取：有些情形下最后一层仍能读出位置。" },
+        { "It depends on the size, the draw and the number of fitted tokens: in some runs the last layer still tells "
+          "the place.",
+          "取决于尺寸、随机抽取和拟合所用的词元数：有些情形下最后一层仍能读出位置。" },
     };
     probe_conclude(&t, (words){ "runs whose last layer still tells the place", "最后一层仍能读出位置的次数" }, because);
     return PE_OK;
@@ -529,19 +554,24 @@ pe_status measure_probe_lost(prove_finding *out, const prove_given *g, pe_error 
 static pe_status mask_at(probe_tally *t, probe *p, const prove_given *g, pe_error *err)
 {
     prove_given open = *g;
-    double masked[PROVE_SEEDS];
+    double masked[FITS][PROVE_SEEDS];
     TRY(probe_run(p, g->spec[0], g, err));
-    memcpy(masked, p->r2[LAYERS], sizeof masked);
-    measure_add_spread(t->out, R2_LAST, probe_name(p, g->causal ? ", causal mask" : ", no mask").is,
-                       measure_spread_of(masked), "");
-    add_layers(t->out, p);
+    for (int fit = 0; fit < FITS; fit++) {
+        memcpy(masked[fit], p->r2[fit][LAYERS], sizeof masked[fit]);
+        measure_add_spread(t->out, R2_LAST, probe_fit_name(p, fit, ", causal mask").is,
+                           measure_spread_of(masked[fit]), "");
+        add_layers(t->out, p, fit);
+    }
     open.causal = false;
     TRY(probe_run(p, g->spec[0], &open, err));
-    measure_add_spread(t->out, R2_LAST, probe_name(p, ", no mask").is, measure_spread_of(p->r2[LAYERS]), "");
-    for (int n = 0; n < PROVE_SEEDS; n++) {
-        bool made = masked[n] > p->r2[LAYERS][n] && masked[n] > p->r2[0][n]; /* r2[0], the words, is the same */
-        t->good += made;
-        t->bad += !made;
+    for (int fit = 0; fit < FITS; fit++) {
+        const double(*r2)[PROVE_SEEDS] = (const double(*)[PROVE_SEEDS])p->r2[fit];
+        measure_add_spread(t->out, R2_LAST, probe_fit_name(p, fit, ", no mask").is, measure_spread_of(r2[LAYERS]), "");
+        for (int n = 0; n < PROVE_SEEDS; n++) { /* r2[0], the words, is the same */
+            bool made = masked[fit][n] > r2[LAYERS][n] && masked[fit][n] > r2[0][n];
+            t->good += made;
+            t->bad += !made;
+        }
     }
     return PE_OK;
 }
@@ -557,8 +587,9 @@ pe_status measure_probe_mask(prove_finding *out, const prove_given *g, pe_error 
           "每一次测量中，加掩码后最后一层可读出的位置都多于输入的词，也多于同一模型不加掩码时；权重是随机的，只能读出一"
           "部分。" },
         { "The mask adds no place that a linear map could read.", "掩码没有带来线性映射能读出的位置。" },
-        { "It depends on the size and the draw: in some runs the mask adds nothing that a linear map could read.",
-          "取决于尺寸和随机抽取：有些情形下，掩码没有带来线性映射能读出的位置。" },
+        { "It depends on the size, the draw and the number of fitted tokens: in some runs the mask adds nothing that "
+          "a linear map could read.",
+          "取决于尺寸、随机抽取和拟合所用的词元数：有些情形下，掩码没有带来线性映射能读出的位置。" },
     };
     probe_conclude(&t, (words){ "runs in which the mask adds nothing", "掩码没有带来位置的次数" }, because);
     return PE_OK;
