@@ -96,6 +96,7 @@ function length(root: HTMLElement, models: readonly Trained[], app: App): void {
   };
   const draw = (): void => {
     out.classList.add("old");
+    if (!out.firstChild) fill(out, h("p", {}, app.t(common.measuring)));
     const n = times * told.trained, chosen = models.filter((m) => on.has(m.file)).map(spelled);
     if (chosen.length) void read(app, out, chosen, "", ["--length", `${n}`, "--trained", `${told.trained}`, "--width", width(out, 700)], show);
     void read(app, text, [spelled(told)], "", ["--view", "text", "--json", "--length", `${n}`], (ran) => {
