@@ -45,10 +45,11 @@ static pe_status look_once(lab_results *r, lab_watch *watch, bool *unsure, pe_er
     *unsure = false;
     for (int i = 0; i < r->runs; i++) {
         lab_run *run = &r->run[i];
-        run->state = lab_run_is_done(r, run) ? LAB_RUN_DONE : LAB_RUN_UNKNOWN;
-        if (run->state == LAB_RUN_DONE || !run->folder)
+        run->state = LAB_RUN_DONE;
+        if (lab_run_is_done(r, run))
             continue;
-        TRY(lab_lock_look(&watch[i], run->folder, err));
+        if (run->folder) /* else it is of a file, and free */
+            TRY(lab_lock_look(&watch[i], run->folder, err));
         *unsure = *unsure || watch[i].state == LAB_LOCK_UNSURE;
         run->state = state_of(run, &watch[i]);
         if (run->state == LAB_RUN_RUNNING)

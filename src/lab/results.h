@@ -156,8 +156,7 @@ pe_status lab_read_results(lab_results *out, const char *const *from, int count,
 pe_status lab_read_log(lab_results *r, int run, const char *path, pe_error *err);
 /* Whether it is trained and each entry that uses its weights is tested at each length. */
 bool lab_run_is_done(const lab_results *r, const lab_run *run);
-/* Sets the state of every run that has a folder (missing.c). Waits some seconds where only that can tell whether a
- * process lives. */
+/* Sets the state of every run (missing.c). Waits some seconds where only that can tell whether a process lives. */
 pe_status lab_find_missing(lab_results *r, pe_error *err);
 int lab_missing(const lab_results *r); /* runs that are not done, as lab_find_missing found them */
 /* Keeps the entries with these names or specs, separated by commas, in the order they have. */
