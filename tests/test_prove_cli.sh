@@ -90,7 +90,7 @@ mkdir -p far/share/posenc && cp -r "$root/models" far/share/posenc/
 far/bin/posenc prove trained-table >out 2>err
 lacks "CANNOT" out "installed models are not found"
 proves 0 "trained-table" trained-table --models "$root/models"
-proves 3 "nowhere" trained-table --models nowhere
+proves 4 "nowhere: cannot be listed" trained-table --models nowhere
 proves 0 "随机种子" trained-orthogonal --lang zh
 
 # ---- posenc dogs has the numbers of two-dogs
