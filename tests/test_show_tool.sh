@@ -60,12 +60,12 @@ for spec in rope:dims=0 rope:fraction=0; do
   shows 2 "does not have the view turns" $spec --view turns
 done
 
-# ---- side by side: one scale, or a sentence
-shows 0 "Scales differ: here -1 to 1, in integer -63 to 63." sinusoidal integer --view table --json
-shows 0 "各图刻度不同：本图为 -1 至 1，integer 为 -63 至 63。" sinusoidal integer --view table --json --lang zh
-show sinusoidal rope --view table --json; check "equal scales need no words" bash -c '! grep -q "Scales differ" stdout'
-show rope rope:theta=1e6 --view wavelengths --json; check "nor do like ones in logarithms" bash -c '! grep -q "Scales differ" stdout'
-show none rope --view attention --json; check "nor those up to a quarter" bash -c '! grep -q "Scales differ" stdout'
+# ---- side by side: one scale, and a sentence where one uses little of it
+shows 0 "On one scale: here -1 to 1, in integer -63 to 63." sinusoidal integer --view table --json
+shows 0 "同一刻度：本图为 -1 至 1，integer 为 -63 至 63。" sinusoidal integer --view table --json --lang zh
+show sinusoidal rope --view table --json; check "equal scales need no words" bash -c '! grep -q "On one scale" stdout'
+show rope rope:theta=1e6 --view wavelengths --json; check "nor do like ones in logarithms" bash -c '! grep -q "On one scale" stdout'
+show none rope --view attention --json; check "nor those up to a quarter" bash -c '! grep -q "On one scale" stdout'
 
 # ---- training saw the frequencies from before the scaling: show and explain count the same pairs
 cat >config.json <<'EOF'
