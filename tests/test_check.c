@@ -902,7 +902,10 @@ TEST(misuse_is_refused)
     static const saying all[] = {
         { "--spec rope", "--before q.npy --after p.npy", 3, "p.npy: holds I64; needs float32" },
         { "--spec rope", "--before q.npy", 2, "needs --after FILE" },
-        { "--spec alibi", "", 2, "alibi has no rotation" },
+        { "--spec forget", "", 2, "forget has no rotation to check; compare with what posenc bias forget makes" },
+        { "--spec sinusoidal", "", 2, "sinusoidal has no rotation to check; compare with what posenc table sinusoidal makes" },
+        { "--spec pope", "", 2, "pope has no rotation to check: it reads q and k inside attention" },
+        { "--spec none", "", 2, "none has no rotation to check" },
         { "--spec fope", "", 2, "fope rotates by trained parameters, which check does not take" },
         { "--spec alibi+rope:learned=shared", "", 2, "rope:learned=shared rotates by trained parameters" },
         { "", "", 2, "needs one spec" },

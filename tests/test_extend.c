@@ -344,7 +344,10 @@ TEST(models_that_need_nothing_are_told_so)
         { "none", 8192, EXTEND_NOTHING, "nothing to set" },
         { "learned:rows=2048", 8192, EXTEND_NO, "hierarchical" },
         { "sinusoidal", 8192, EXTEND_NO, "Train it longer" },
-        { "xpos", 8192, EXTEND_NO, "xpos" },
+        { "xpos", 8192, EXTEND_NO, "2212.10554" },
+        { "fope:trained=2048", 8192, EXTEND_NOTHING, "no angle is new" },
+        { "pope", 8192, EXTEND_NO, "2509.10534" },
+        { "shaw", 8192, EXTEND_NO, "No layer has pairs that rotate (shaw)" },
     };
     for (int i = 0; i < COUNT(rows); i++) {
         plans p = open_plans(&(aim){ "any", rows[i].spec, 2048, 2048, rows[i].target });

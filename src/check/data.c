@@ -227,6 +227,22 @@ static bool trains_rotation(const pe_encoding *e)
     return trains;
 }
 
+static pe_status fail_unrotated(const pe_encoding *e, pe_error *err)
+{
+    const char *spec = pe_encoding_spec(e);
+    unsigned hooks = pe_encoding_hooks(e);
+    if (hooks & (PE_HOOK_CONTENT | PE_HOOK_VALUE))
+        return io_fail(err, PE_ERR_UNSUITED,
+                       "%s has no rotation to check: it reads q and k inside attention; compare outputs with "
+                       "pe_reference_forward",
+                       spec);
+    const char *verb = hooks & PE_HOOK_BIAS ? "bias" : hooks & PE_HOOK_EMBED ? "table" : NULL;
+    if (!verb)
+        return io_fail(err, PE_ERR_UNSUITED, "%s has no rotation to check", spec);
+    return io_fail(err, PE_ERR_UNSUITED, "%s has no rotation to check; compare with what posenc %s %s makes", spec, verb,
+                   spec);
+}
+
 /* The one part that rotates, by itself. */
 static pe_status find_part(check_data *d, const check_input *in, int64_t *axes, pe_error *err)
 {
@@ -249,7 +265,7 @@ static pe_status find_part(check_data *d, const check_input *in, int64_t *axes, 
         e = NULL;
     }
     if (!status && !rotated)
-        status = io_fail(err, PE_ERR_UNSUITED, "%s has no rotation to check", pe_encoding_spec(whole));
+        status = fail_unrotated(whole, err);
     pe_encoding_free(whole);
     return status;
 }

@@ -294,6 +294,20 @@ const words chinese_models[] = {
       "nothing to set; such models lose quality past the trained length all the same.",
       "模型没有位置编码，只有因果掩码（Kazemnejad 等 "
       "2023，2305.19466）。没有要设置的；超过训练长度后这类模型的质量同样会下降。" },
+    { "xPos rotates as RoPE does, with a decay, and no scaling of its frequencies is established. Its authors read longer "
+      "texts in blocks that see no further than the block before (Sun et al. 2022, 2212.10554), which needs code in the "
+      "engine.",
+      "xPos 像 RoPE 一样旋转并带衰减，它的频率没有公认的缩放方法。作者分块读更长的文本，"
+      "每块只看到前一块为止（Sun 等 2022，2212.10554），这需要修改引擎的代码。" },
+    { "FoPE has no frequency that completes less than a turn within its trained length, so no angle is new at any "
+      "length (Hua et al. 2024, 2412.17739). There is nothing to set: raise the served length, and measure.",
+      "FoPE 没有在训练长度内转不满一圈的频率，所以任何长度都没有新的角度（Hua 等 "
+      "2024，2412.17739）。没有要设置的：增大服务长度，然后测量。" },
+    { "PoPE's cosines see new angles past the trained length, and no scaling of its frequencies is established. Its "
+      "authors read longer texts without one (Gopalakrishnan et al. 2025, 2509.10534): raise the served length, and "
+      "measure.",
+      "超过训练长度后 PoPE 的余弦会遇到新的角度，它的频率没有公认的缩放方法。作者不用缩放就读更长的文本"
+      "（Gopalakrishnan 等 2025，2509.10534）：增大服务长度，然后测量。" },
     { "The table of positions ends where training ended: there is no row for a later one. It can be continued "
       "by posenc's hierarchical row (a new row is a mix of two trained ones), which needs code in the engine.",
       "位置表到训练长度为止：更远的位置没有对应的行。可以用 posenc 的 "

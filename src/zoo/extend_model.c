@@ -48,6 +48,17 @@ static const struct {
       "log_scaling_n_floor makes the scores of late queries larger. There is nothing to set: raise the served length, "
       "and "
       "measure." },
+    { "xpos", EXTEND_NO,
+      "xPos rotates as RoPE does, with a decay, and no scaling of its frequencies is established. Its authors read longer "
+      "texts in blocks that see no further than the block before (Sun et al. 2022, 2212.10554), which needs code in the "
+      "engine." },
+    { "fope", EXTEND_NOTHING,
+      "FoPE has no frequency that completes less than a turn within its trained length, so no angle is new at any "
+      "length (Hua et al. 2024, 2412.17739). There is nothing to set: raise the served length, and measure." },
+    { "pope", EXTEND_NO,
+      "PoPE's cosines see new angles past the trained length, and no scaling of its frequencies is established. Its "
+      "authors read longer texts without one (Gopalakrishnan et al. 2025, 2509.10534): raise the served length, and "
+      "measure." },
     { "learned", EXTEND_NO,
       "The table of positions ends where training ended: there is no row for a later one. It can be continued by "
       "posenc's hierarchical row (a new row is a mix of two trained ones), which needs code in the engine." },
