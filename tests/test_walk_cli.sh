@@ -66,6 +66,9 @@ expect 0 "softmax does not change" integer --pos 100
 
 equations() { "$POSENC" walk "$1" --dim 8 --lang "$2" --json | grep -oE '"(text": ".* = .*"|shown": .*)'; }
 
+# What stands under a heading where it is a formula: a row's own, which no language changes.
+formulas() { awk 'heading && / (=|\+=|->) / && !/；|;|dog|狗/ { print } { heading = /^[0-9]/ }' "$1"; }
+
 # ---- every row, in both languages; no line is wider than a page but for one that cannot be broken
 for row in $("$POSENC" list --json | sed -n 's|^      "name": "\([^"]*\)",$|\1|p'); do
   rows=$((rows + 1))
@@ -73,6 +76,8 @@ for row in $("$POSENC" list --json | sed -n 's|^      "name": "\([^"]*\)",$|\1|p
   "$POSENC" walk "$row" --dim 8 --lang zh >zh 2>stderr || { bad "walk $row --lang zh: $(head -c 300 stderr)"; continue; }
   check "$row: both languages have as many steps" test "$(grep -c '^[0-9]' en)" = "$(grep -c '^[0-9]' zh)"
   check "$row: both languages have the same equations" diff <(equations "$row" en) <(equations "$row" zh)
+  check "$row: the same formulas stand above the steps" diff <(formulas en) <(formulas zh)
+  check "$row: no label stands in front of a sentence" test -z "$(LC_ALL=C.UTF-8 grep -P '^ *\d+. ?\p{Han}+\|' zh)"
   check "$row: Chinese is Chinese" grep -q '没有位置编码' zh
   check "$row: one Chinese word for each thing" test -z "$(grep -vF '[en]' zh | grep -wE 'query|key|value|attention|at'; grep '得分' zh)"
   check "$row: English is English" test -z "$(LC_ALL=C.UTF-8 grep -P '\p{Han}' en)"

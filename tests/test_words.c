@@ -76,8 +76,11 @@ TEST(parts_keep_their_places_and_the_rest_is_marked)
         { "rope: Adds the position divided by the sequence length to the embedding.", "rope：位置序号除以序列长度。" },
         { "rope:theta=500000,scaling=yarn", "rope:theta=500000,scaling=yarn" },
         { "score = q·k · scale; weight = softmax(score)", "score = q·k · scale; weight = softmax(score)" },
+        { "(x, y) -> m (x cos a - y sin a, x sin a + y cos a), a = t", "(x, y) -> m (x cos a - y sin a, x sin a + y cos a), a = t" },
         { "Music Transformer", "Music Transformer" },
         { "已经是中文 with some words", "已经是中文 with some words" },
+        { "2. 例子", "2. 例子" },
+        { "2. 例子|已经是中文。", "2. 例子|已经是中文。" },
         { "nobody has said this before", WORDS_MARK "nobody has said this before" },
         { "default 2; nobody has said this before", WORDS_MARK "default 2; nobody has said this before" },
     };

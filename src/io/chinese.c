@@ -51,22 +51,30 @@ static bool is_formula(const char *text)
     return false;
 }
 
-/* Whether people who read no English would miss something: it has two words or more, no Chinese, and is no formula. */
-static bool is_english(const char *text)
+static int word_count(const char *text)
 {
     int count = 0;
-    if (is_formula(text))
-        return false;
     for (const char *at = text; *at;) {
         size_t length = strcspn(at, " \n");
         count += is_word(at, length, at == text);
         at += length;
         at += strspn(at, " \n");
     }
-    for (const char *at = text; *at; at++)
-        if ((unsigned char)*at >= 0xe3) /* Chinese characters and their punctuation */
-            return false;
-    return count > 1;
+    return count;
+}
+
+static bool has_chinese(const char *text) /* characters or their punctuation */
+{
+    for (; *text; text++)
+        if ((unsigned char)*text >= 0xe3)
+            return true;
+    return false;
+}
+
+/* Whether people who read no English would miss something: it has two words or more, no Chinese, and is no formula. */
+static bool is_english(const char *text)
+{
+    return !is_formula(text) && word_count(text) > 1 && !has_chinese(text);
 }
 
 /* ---------------------------------------------------------------- patterns */
@@ -223,19 +231,21 @@ static bool translate(char *out, size_t room, const char *english, int depth)
 {
     const words *table;
     const char *whole = table_find(english);
+    bool formula = is_formula(english), stays = has_chinese(english) && !word_count(english);
     if (whole) {
         snprintf(out, room, "%s", whole);
         return true;
     }
-    for (int i = 0; depth < DEPTH_MAX && (table = chinese_table(i)); i++)
+    for (int i = 0; !stays && depth < DEPTH_MAX && (table = chinese_table(i)); i++)
         for (; table->en; table++) {
             part_list parts = { .count = 0 };
-            if (strstr(table->en, "{}") && match(table->en, english, &parts, depth)) {
+            bool may = strstr(table->en, "{}") && (!formula || word_count(table->en)); /* "{} ({})" fits formulas too */
+            if (may && match(table->en, english, &parts, depth)) {
                 fill(out, room, table->zh, &parts, depth);
                 return true;
             }
         }
-    bool divides = depth < DEPTH_MAX && !is_formula(english) && (is_english(english) || has_joint(english));
+    bool divides = !stays && !formula && depth < DEPTH_MAX && (is_english(english) || has_joint(english));
     for (int i = 0; divides && i < JOINTS; i++)
         if ((i == 0 && translate_stopped(out, room, english, depth)) || translate_pieces(out, room, english, i, depth))
             return true;
