@@ -4,21 +4,19 @@
 #include "attend.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/num.h"
+#include "base/block.h"
 
-enum { HEADS = 8, DIM = 128, BLOCK = 32 };
+enum { HEADS = 8, DIM = 128 };
 
 typedef struct cache_case {
     const char *line, *spec;
     pe_dtype type;
-    int bits; /* per element, scales included, times BLOCK */
 } cache_case;
 static const cache_case cases[] = {
-    { "f32 half", "rope", PE_F32, 32 * BLOCK },       { "f32 adjacent", "rope:pairs=adjacent", PE_F32, 32 * BLOCK },
-    { "f16 half", "rope", PE_F16, 16 * BLOCK },       { "bf16 half", "rope", PE_BF16, 16 * BLOCK },
-    { "q8_0 half", "rope", PE_Q8_0, 8 * BLOCK + 16 }, { "q4_0 half", "rope", PE_Q4_0, 4 * BLOCK + 16 },
+    { "f32 half", "rope", PE_F32 },   { "f32 adjacent", "rope:pairs=adjacent", PE_F32 },
+    { "f16 half", "rope", PE_F16 },   { "bf16 half", "rope", PE_BF16 },
+    { "q8_0 half", "rope", PE_Q8_0 }, { "q4_0 half", "rope", PE_Q4_0 },
 };
 
 typedef struct shifting {
@@ -33,16 +31,6 @@ static void shift(void *arg)
     const shifting *s = arg;
     pe_error err;
     must(pe_cache_shift(s->e, s->k, NULL, s->from, s->to, &s->run, &err), &err, pe_encoding_spec(s->e));
-}
-
-/* Blocks: a scale of 1/64, then what bytes there are. */
-static void fill_blocks(uint8_t *data, int64_t bytes, int64_t block)
-{
-    uint16_t scale = num_to_f16(0.015625);
-    for (int64_t i = 0; i < bytes; i++)
-        data[i] = (uint8_t)(i * 37 + i / 251);
-    for (int64_t i = 0; i + block <= bytes; i += block)
-        memcpy(data + i, &scale, 2);
 }
 
 static void add_cells(bench *b, const char *line, int64_t n, const contender *c, int64_t bytes, int threads)
@@ -72,17 +60,14 @@ static void add_cells(bench *b, const char *line, int64_t n, const contender *c,
 
 static void measure(bench *b, const cache_case *k, int64_t n, int thread_index)
 {
-    int64_t elements = n * HEADS * DIM, bytes = elements / BLOCK * k->bits / 8;
+    int64_t elements = n * HEADS * DIM, bytes = dtype_bytes(k->type, elements);
     const pe_pool *pool = pool_at(b, thread_index);
     pe_encoding *e = encoding(k->spec, (pe_shape){ HEADS, 0, DIM, 0 }, NULL);
     shifting s = { e, pe_view_of(buffer(bytes), k->type, 1, n, HEADS, DIM), pe_positions_run(1, n, 100),
                    pe_positions_run(1, n, 0), PE_MAKE(pe_run, .pool = pool) };
     memory_job limit = { .kind = MEMORY_SCALE, .to = buffer(bytes), .bytes = bytes, .pool = pool };
     contender c[] = { { .run = shift, .arg = &s }, { .run = memory_run, .arg = &limit } };
-    if (k->type == PE_Q8_0 || k->type == PE_Q4_0)
-        fill_blocks(s.k.data, bytes, k->bits / 8);
-    else
-        fill(s.k.data, k->type, elements, 1);
+    fill(s.k.data, k->type, elements, 1);
     race(b, c, 2);
     add_cells(b, k->line, n, c, bytes, threads_at(b, thread_index));
     free(s.k.data);

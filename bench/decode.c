@@ -1,33 +1,48 @@
 /* SPDX-License-Identifier: MIT
  *
- * One query against a long cache of rotated float16 keys, 8 heads of 64: what it costs per key, beside reading K and V.
+ * One query against a long cache of rotated keys, 8 heads of 64: what it costs per key, beside reading K and V.
  * Rows that add a bias or a content term cost more here than in prefill, where a tile of queries shares them.
  */
 #include "attend.h"
 
 #include <stdlib.h>
 
-#define HEAD_BYTES (2 * 2 * 64) /* of a head's key and value */
-#define BYTES (8 * HEAD_BYTES)
+#include "base/block.h"
+
+#define BYTES (3 * 8 * 2 * 64) /* of a key and value, in all types together: at most */
 
 typedef struct decode_row {
     const char *line, *spec;
     int64_t kv_heads;
-    bool always; /* false: at two lengths only */
+    pe_dtype type; /* of keys and values */
+    bool always;   /* false: at two lengths only */
 } decode_row;
 static const decode_row rows[] = {
-    { "none", "none", 8, true },
-    { "rope", "rope", 8, true },
-    { "alibi", "alibi", 8, true },
-    { "t5", "t5", 8, true },
-    { "kerple", "kerple", 8, false },
-    { "fire", "fire", 8, false },
-    { "sandwich", "sandwich", 8, false },
-    { "shaw", "shaw", 8, false },
-    { "deberta", "deberta", 8, false },
-    { "cope", "cope", 8, false },
-    { "rope, 2 kv heads", "rope", 2, false },
+    { "none", "none", 8, PE_F16, true },
+    { "none, q8_0", "none", 8, PE_Q8_0, true },
+    { "none, q4_0", "none", 8, PE_Q4_0, true },
+    { "rope", "rope", 8, PE_F16, true },
+    { "alibi", "alibi", 8, PE_F16, true },
+    { "t5", "t5", 8, PE_F16, true },
+    { "kerple", "kerple", 8, PE_F16, false },
+    { "fire", "fire", 8, PE_F16, false },
+    { "sandwich", "sandwich", 8, PE_F16, false },
+    { "shaw", "shaw", 8, PE_F16, false },
+    { "deberta", "deberta", 8, PE_F16, false },
+    { "cope", "cope", 8, PE_F16, false },
+    { "rope, 2 kv heads", "rope", 2, PE_F16, false },
 };
+
+/* Keys and values, a buffer of each per type. */
+typedef struct decode_cache {
+    void *k[PE_Q4_0 + 1], *v[PE_Q4_0 + 1];
+} decode_cache;
+
+/* Of a row's keys, or of its values. */
+static int64_t row_bytes(const decode_row *row, int64_t keys)
+{
+    return dtype_bytes(row->type, keys * row->kv_heads * attend_shape.head_dim);
+}
 
 typedef struct reading {
     memory_job k, v;
@@ -57,7 +72,7 @@ static void add_cells(bench *b, const decode_row *row, int64_t keys, const conte
     cell_add(b, x);
     x.kind = CELL_SHARE;
     x.who = x.unit = "GB/s";
-    x.value = (double)(keys * row->kv_heads * HEAD_BYTES) / c->best * 1e-9;
+    x.value = 2 * (double)row_bytes(row, keys) / c->best * 1e-9;
     cell_add(b, x);
     x.who = "of reading";
     x.unit = "%";
@@ -70,7 +85,7 @@ static void add_cells(bench *b, const decode_row *row, int64_t keys, const conte
     x.who = "plan, on top of none";
     x.unit = "%";
     x.value = 100 * (c[1].best / none - 1);
-    if (row->kv_heads == attend_shape.heads)
+    if (row->kv_heads == attend_shape.heads && row->type == PE_F16)
         cell_add(b, x);
 }
 
@@ -79,52 +94,78 @@ static bool is_raced(const decode_row *row, int64_t keys, bool quick)
     return row->always || quick || keys == 4096 || keys == 32768;
 }
 
-static attending *attend_row(const decode_row *row, int64_t keys, void *k, void *v, bool planned, const pe_pool *pool)
+static attending *attend_row(const decode_row *row, int64_t keys, const decode_cache *d, bool planned,
+                             const pe_pool *pool)
 {
     attend_setting s = { .spec = row->spec, .shape = attend_shape, .type = PE_F16, .queries = 1, .keys = keys };
     s.shape.kv_heads = row->kv_heads;
-    s.k = pe_view_of(k, PE_F16, 1, keys, row->kv_heads, attend_shape.head_dim);
-    s.v = pe_view_of(v, PE_F16, 1, keys, row->kv_heads, attend_shape.head_dim);
+    s.k = pe_view_of(d->k[row->type], row->type, 1, keys, row->kv_heads, attend_shape.head_dim);
+    s.v = pe_view_of(d->v[row->type], row->type, 1, keys, row->kv_heads, attend_shape.head_dim);
     s.rotated = true;
     s.planned = planned;
     s.pool = pool;
     return attend_new(&s);
 }
 
-static reading read_row(const decode_row *row, int64_t keys, const void *k, const void *v, const pe_pool *pool)
+static reading read_row(const decode_row *row, int64_t keys, const decode_cache *d, const pe_pool *pool)
 {
-    int64_t bytes = keys * row->kv_heads * HEAD_BYTES / 2;
-    return (reading){ .k = { .kind = MEMORY_READ, .from = k, .bytes = bytes, .pool = pool },
-                      .v = { .kind = MEMORY_READ, .from = v, .bytes = bytes, .pool = pool } };
+    int64_t bytes = row_bytes(row, keys) / 64 * 64; /* the loop reads whole vectors */
+    return (reading){ .k = { .kind = MEMORY_READ, .from = d->k[row->type], .bytes = bytes, .pool = pool },
+                      .v = { .kind = MEMORY_READ, .from = d->v[row->type], .bytes = bytes, .pool = pool } };
+}
+
+/* The first of the rows that read as many bytes. */
+static int reads_like(const decode_row *const row[], int i)
+{
+    int first = 0;
+    while (row_bytes(row[first], 64) != row_bytes(row[i], 64))
+        first++;
+    return first;
 }
 
 /* By turns: the rows, and loops that only read what these read. */
-static void measure(bench *b, int64_t keys, void *k, void *v, int thread_index)
+static void measure(bench *b, int64_t keys, const decode_cache *d, int thread_index)
 {
     enum { ROWS = BENCH_COUNT(rows) };
     const decode_row *row[ROWS];
     attending *a[2 * ROWS]; /* each row without a plan, and with one */
-    reading r[2];           /* the first row's, and the last one's with its fewer heads */
-    contender c[2 * ROWS + 2];
+    reading r[ROWS];
+    contender c[3 * ROWS];
     const pe_pool *pool = pool_at(b, thread_index);
-    int count = 0;
+    int count = 0, read_at[ROWS], racing;
     for (int i = 0; i < ROWS; i++)
         if (is_raced(&rows[i], keys, b->quick))
             row[count++] = &rows[i];
     for (int i = 0; i < 2 * count; i++) {
-        a[i] = attend_row(row[i / 2], keys, k, v, i % 2, pool);
+        a[i] = attend_row(row[i / 2], keys, d, i % 2, pool);
         c[i] = (contender){ .run = attend_forward, .arg = a[i] };
     }
-    for (int i = 0; i < 2; i++) {
-        r[i] = read_row(row[i ? count - 1 : 0], keys, k, v, pool);
-        c[2 * count + i] = (contender){ .run = read_both, .arg = &r[i] };
-    }
-    race(b, c, 2 * count + 2);
+    racing = 2 * count;
     for (int i = 0; i < count; i++) {
-        double read = c[2 * count + (row[i]->kv_heads != row[0]->kv_heads)].best;
-        add_cells(b, row[i], keys, &c[2 * i], read, c[1].best, threads_at(b, thread_index));
+        int like = reads_like(row, i);
+        read_at[i] = like < i ? read_at[like] : racing++;
+        if (like == i) {
+            r[i] = read_row(row[i], keys, d, pool);
+            c[read_at[i]] = (contender){ .run = read_both, .arg = &r[i] };
+        }
+    }
+    race(b, c, racing);
+    for (int i = 0; i < count; i++) {
+        add_cells(b, row[i], keys, &c[2 * i], c[read_at[i]].best, c[1].best, threads_at(b, thread_index));
         attend_free(a[2 * i]);
         attend_free(a[2 * i + 1]);
+    }
+}
+
+static void fill_cache(decode_cache *d, int64_t keys)
+{
+    static const pe_dtype types[] = { PE_F16, PE_Q8_0, PE_Q4_0 };
+    int64_t count = keys * attend_shape.heads * attend_shape.head_dim;
+    for (int i = 0; i < BENCH_COUNT(types); i++) {
+        d->k[types[i]] = buffer(dtype_bytes(types[i], count));
+        d->v[types[i]] = buffer(dtype_bytes(types[i], count));
+        fill(d->k[types[i]], types[i], count, 1);
+        fill(d->v[types[i]], types[i], count, 2);
     }
 }
 
@@ -136,15 +177,15 @@ void bench_decode(bench *b)
                 (long long)keys * BYTES >> 20);
             break;
         }
-        int64_t count = keys * attend_shape.heads * attend_shape.head_dim;
-        void *k = buffer(2 * count), *v = buffer(2 * count);
-        fill(k, PE_F16, count, 1);
-        fill(v, PE_F16, count, 2);
+        decode_cache d = { 0 };
+        fill_cache(&d, keys);
         for (int t = 0; t < thread_counts(b); t++) {
             say(b, "decode: %lld keys, %d threads", (long long)keys, threads_at(b, t));
-            measure(b, keys, k, v, t);
+            measure(b, keys, &d, t);
         }
-        free(k);
-        free(v);
+        for (int i = 0; i <= PE_Q4_0; i++) {
+            free(d.k[i]);
+            free(d.v[i]);
+        }
     }
 }

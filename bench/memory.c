@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/block.h"
 #include "base/num.h"
 #include "base/random.h"
 
@@ -29,13 +30,19 @@ void *buffer(int64_t bytes)
  * would. */
 void fill(void *data, pe_dtype type, int64_t count, uint64_t seed)
 {
-    int64_t pattern = count < 65536 ? count : 65536;
-    size_t size = pe_dtype_size(type);
-    for (int64_t i = 0; i < pattern; i++)
-        num_store(data, type, i, 2 * random_uniform(seed, (uint64_t)i) - 1);
+    int64_t pattern = count < 65536 ? count : 65536, width = block_kind(type) ? BLOCK_WIDTH : 1;
+    for (int64_t i = 0; i < pattern; i += width) {
+        float x[BLOCK_WIDTH];
+        for (int64_t j = 0; j < width; j++)
+            x[j] = (float)(2 * random_uniform(seed, (uint64_t)(i + j)) - 1);
+        if (width > 1)
+            block_store((char *)data + dtype_bytes(type, i), x, type);
+        else
+            num_store(data, type, i, (double)x[0]);
+    }
     for (int64_t i = pattern; i < count; i += pattern) {
         int64_t n = count - i < pattern ? count - i : pattern;
-        memcpy((char *)data + (size_t)i * size, data, (size_t)n * size);
+        memcpy((char *)data + dtype_bytes(type, i), data, (size_t)dtype_bytes(type, n));
     }
 }
 

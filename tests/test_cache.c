@@ -440,6 +440,36 @@ TEST(shifted_blocks_are_shifted_numbers_quantised)
         }
 }
 
+/* More rows that lie one after another than go through float32 together, without a gap and with one: the bits of one
+ * token and head at a time. */
+TEST(many_rows_of_blocks_shift_as_one_by_one)
+{
+    enum { LONG_T = 70, FEW = 3, DIM = 96, GAP = 64, ROW = (DIM + GAP) / 32 * Q8 };
+    static const char *const specs[] = { "rope", "rope:dims=40,range=trailing" };
+    static unsigned char all[LONG_T * FEW * ROW], single[sizeof all];
+    uint64_t seed = 21;
+    for (int n = 0; n < 2 * COUNT(specs); n++)
+        for (pe_dtype kind = PE_Q8_0; kind <= PE_Q4_0; kind++) {
+            int64_t stride = n % 2 ? DIM + GAP : DIM, row = stride / 32 * bytes_of(kind);
+            float x[32];
+            pe_encoding *e = encoding_of(specs[n / 2], (pe_shape){ FEW, FEW, DIM, 0 });
+            pe_positions from = pe_positions_run(1, LONG_T, 100), to = pe_positions_run(1, LONG_T, 0);
+            pe_view k = { all, kind, 1, LONG_T, FEW, DIM, 0, stride, LONG_T * stride };
+            for (int64_t b = 0; b < LONG_T * FEW * stride / 32; b++) {
+                for (int i = 0; i < 32; i++)
+                    x[i] = (float)test_uniform(&seed);
+                pack_all(all + b * bytes_of(kind), kind, x, 32);
+            }
+            memcpy(single, all, sizeof all);
+            assert_ok(pe_cache_shift(e, k, NULL, from, to, NULL, &err));
+            for (int64_t r = 0; r < LONG_T * FEW; r++) {
+                pe_view one = { single + r * row, kind, 1, 1, 1, DIM, 0, DIM, DIM };
+                assert_ok(pe_cache_shift(e, one, NULL, pe_positions_run(1, 1, r % LONG_T + 100), pe_positions_run(1, 1, r % LONG_T), NULL, &err));
+            }
+            assert_memory_equal(all, single, sizeof all);
+        }
+}
+
 TEST(blocks_that_do_not_rotate_keep_their_bits)
 {
     static const struct {

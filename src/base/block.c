@@ -61,17 +61,19 @@ static void encode(int q[BLOCK_WIDTH], const float x[BLOCK_WIDTH], float inverse
         }
 }
 
-/* The scale with which these codes come closest to x; four sums at a time. */
+/* The scale with which these codes come closest to x; eight sums at a time, added as vectors of all widths can. */
 static double fit(const float x[BLOCK_WIDTH], const int q[BLOCK_WIDTH])
 {
-    double product[4] = { 0 };
+    double part[8] = { 0 };
     int squares = 0;
     for (int n = 0; n < BLOCK_WIDTH; n++)
         squares += q[n] * q[n];
-    for (int n = 0; n < BLOCK_WIDTH; n += 4)
-        for (int i = 0; i < 4; i++)
-            product[i] += (double)x[n + i] * q[n + i];
-    return ((product[0] + product[2]) + (product[1] + product[3])) / squares;
+    for (int n = 0; n < BLOCK_WIDTH; n += 8)
+        for (int i = 0; i < 8; i++)
+            part[i] += (double)x[n + i] * q[n + i];
+    for (int i = 0; i < 4; i++)
+        part[i] += part[i + 4];
+    return ((part[0] + part[1]) + (part[2] + part[3])) / squares;
 }
 
 void block_store(void *block, const float x[BLOCK_WIDTH], pe_dtype kind)

@@ -174,17 +174,40 @@ static void cache_rotate_numbers(const move *m, const factors *f, pe_dtype type,
     }
 }
 
-/* Blocks that hold nothing that changes keep their bits. */
-static void cache_rotate_blocks(const move *m, const factors *f, unsigned char *key)
+/* Blocks first .. end - 1 of a row back to where they came from, those of them that hold something that changes: the
+ * others keep their bits. */
+static void cache_narrow_changed(const move *m, const factors *f, char *key, const float *x, int64_t first, int64_t end)
+{
+    int64_t bytes = block_bytes(m->k.dtype);
+    for (int64_t b = first, next; b < end; b = next) {
+        bool changes = f->blocks >> b & 1;
+        for (next = b + 1; next < end && (f->blocks >> next & 1) == changes;)
+            next++;
+        if (changes)
+            m->kernels->narrow(key + b * bytes, m->k.dtype, x + b * BLOCK_WIDTH, (next - b) * BLOCK_WIDTH);
+    }
+}
+
+/* Rows through float32, as many together as there is room for; those without a gap are one long row to and from it. */
+static void cache_rotate_blocks(const move *m, const factors *f, char *key, int64_t rows, int64_t stride)
 {
     float x[PE_HEAD_DIM_MAX];
-    int64_t bytes = block_bytes(m->k.dtype), from = m->first / BLOCK_WIDTH, end = (m->last - 1) / BLOCK_WIDTH + 1;
-    for (int64_t b = from; b < end; b++)
-        block_load(x + b * BLOCK_WIDTH, key + b * bytes, m->k.dtype);
-    cache_rotate_numbers(m, f, PE_F32, x, 1, 0);
-    for (int64_t b = from; b < end; b++)
-        if (f->blocks >> b & 1)
-            block_store(key + b * bytes, x + b * BLOCK_WIDTH, m->k.dtype);
+    int64_t dim = m->k.dim, most = PE_HEAD_DIM_MAX / dim, step = dtype_bytes(m->k.dtype, stride);
+    int64_t first = m->first / BLOCK_WIDTH, end = (m->last - 1) / BLOCK_WIDTH + 1, blocks = dim / BLOCK_WIDTH;
+    bool whole = stride == dim && f->blocks == UINT64_MAX >> (64 - blocks);
+    for (int64_t n = 0; n < rows; n += most, key += most * step) {
+        int64_t count = rows - n < most ? rows - n : most;
+        if (whole)
+            m->kernels->widen(x, key, m->k.dtype, count * dim);
+        for (int64_t r = 0; !whole && r < count; r++)
+            m->kernels->widen(x + r * dim + first * BLOCK_WIDTH, key + r * step + first * block_bytes(m->k.dtype),
+                              m->k.dtype, (end - first) * BLOCK_WIDTH);
+        cache_rotate_numbers(m, f, PE_F32, x, count, dim);
+        if (whole)
+            m->kernels->narrow(key, m->k.dtype, x, count * dim);
+        for (int64_t r = 0; !whole && r < count; r++)
+            cache_narrow_changed(m, f, key + r * step, x + r * dim, first, end);
+    }
 }
 
 /* Rows of this token and head of a page or sequence and on, each `stride` elements after the last. */
@@ -193,14 +216,12 @@ static void cache_rotate_rows(const move *m, const factors *f, pe_view k, int64_
 {
     const lane *at = m->to->to;
     char *key = (char *)k.data + dtype_bytes(k.dtype, token * k.token_stride + head * k.head_stride);
-    if (!m->blocks && k.dtype != PE_F64) {
+    if (m->blocks)
+        cache_rotate_blocks(m, f, key, rows, stride);
+    else if (k.dtype != PE_F64)
         cache_rotate_numbers(m, f, k.dtype, key, rows, stride);
-        return;
-    }
-    for (int64_t n = 0; n < rows; n++, key += dtype_bytes(k.dtype, stride))
-        if (m->blocks)
-            cache_rotate_blocks(m, f, (unsigned char *)key);
-        else
+    else
+        for (int64_t n = 0; n < rows; n++, key += dtype_bytes(k.dtype, stride))
             rotate_f64_c((double *)(void *)key, (double *)(void *)key, at, at, f->c.f64, f->s.f64, m->to->pairs, NULL,
                          0, 1);
 }

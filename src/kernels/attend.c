@@ -139,7 +139,9 @@ static void widen_c(float *y, const void *x, pe_dtype type, int64_t n)
 
 static void narrow_c(void *y, pe_dtype type, const float *x, int64_t n)
 {
-    for (int64_t j = 0; j < n; j++)
+    for (int64_t j = 0; block_kind(type) && j < n; j += BLOCK_WIDTH)
+        block_store((char *)y + j / BLOCK_WIDTH * block_bytes(type), x + j, type);
+    for (int64_t j = 0; !block_kind(type) && j < n; j++)
         num_store(y, type, j, x[j]);
 }
 

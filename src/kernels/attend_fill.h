@@ -4,6 +4,7 @@
 #include "kernels/simd_each.h"
 
 #include "kernels/attend_gemm.h"
+#include "kernels/attend_blocks.h"
 #include "kernels/attend_rows.h"
 #include "kernels/attend_cache.h"
 #include "kernels/attend_count.h"

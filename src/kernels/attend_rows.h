@@ -235,6 +235,10 @@ static void narrow_v(void *y, pe_dtype type, const float *x, int64_t n)
         narrow_to(y, PE_F16, x, n);
     else if (type == PE_BF16)
         narrow_to(y, PE_BF16, x, n);
+    else if (type == PE_Q8_0)
+        blocks_from(y, PE_Q8_0, x, n / BLOCK_WIDTH);
+    else if (type == PE_Q4_0)
+        blocks_from(y, PE_Q4_0, x, n / BLOCK_WIDTH);
     else
         for (int64_t j = 0; j < n; j++)
             num_store(y, type, j, x[j]);

@@ -54,7 +54,8 @@ typedef struct kernels {
     /* y (cols, rows) = x (rows, cols) transposed, or += with add. */
     void (*transpose)(float *y, int64_t y_row, const float *x, int64_t x_row, int64_t rows, int64_t cols, bool add);
 
-    /* A row of any type to float32 and back, rounded once; blocks, n a multiple of their width, to float32 only. */
+    /* A row of any type to float32 and back, rounded once, blocks as block_store does it; of blocks n is a multiple of
+     * their width. Bit for bit. */
     void (*widen)(float *y, const void *x, pe_dtype type, int64_t n);
     void (*narrow)(void *y, pe_dtype type, const float *x, int64_t n);
 

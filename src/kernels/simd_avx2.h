@@ -80,6 +80,21 @@ INLINE vf vf_load_i4(const void *p, bool upper)
     return _mm256_cvtepi32_ps(_mm256_sub_epi32(bytes, _mm256_set1_epi32(8)));
 }
 
+/* Back: VW whole numbers of -128 .. 127; and of 0 .. 15, as the lower and the upper halves of VW bytes. */
+INLINE void vf_store_i8(void *p, vf x)
+{
+    __m256i n = _mm256_cvtps_epi32(x);
+    __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(n), _mm256_extracti128_si256(n, 1));
+    _mm_storel_epi64(p, _mm_packs_epi16(words, words));
+}
+
+INLINE void vf_store_i4(void *p, vf low, vf high)
+{
+    __m256i n = _mm256_or_si256(_mm256_cvtps_epi32(low), _mm256_slli_epi32(_mm256_cvtps_epi32(high), 4));
+    __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(n), _mm256_extracti128_si256(n, 1));
+    _mm_storel_epi64(p, _mm_packus_epi16(words, words));
+}
+
 /* x, but NaNs quiet and without their lowest 16 bits, so that rounding to bfloat16 leaves them NaN: what is stored as
  * bfloat16 must be tame. */
 INLINE vf vf_tame(vf x)
@@ -182,6 +197,12 @@ INLINE vf vf_floor(vf x)
     return _mm256_floor_ps(x);
 }
 
+/* Towards 0. */
+INLINE vf vf_trunc(vf x)
+{
+    return _mm256_round_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+}
+
 /* 2^n of x = 1.5 2^23 + 127 + n. */
 INLINE vf vf_power(vf x)
 {
@@ -241,6 +262,17 @@ INLINE void vf_sum_four(float y[4], const vf x[4])
 {
     vf a = _mm256_hadd_ps(_mm256_hadd_ps(x[0], x[1]), _mm256_hadd_ps(x[2], x[3]));
     _mm_storeu_ps(y, _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)));
+}
+
+/* The largest of each of four vectors. */
+INLINE void vf_most_four(float y[4], const vf x[4])
+{
+    __m128 h[4];
+    UNROLL
+    for (int i = 0; i < 4; i++)
+        h[i] = _mm_max_ps(_mm256_castps256_ps128(x[i]), _mm256_extractf128_ps(x[i], 1));
+    _MM_TRANSPOSE4_PS(h[0], h[1], h[2], h[3]);
+    _mm_storeu_ps(y, _mm_max_ps(_mm_max_ps(h[0], h[1]), _mm_max_ps(h[2], h[3])));
 }
 
 /* Element j becomes the sum of those from j on. */
@@ -316,6 +348,25 @@ INLINE vd vd_set(double a)
 INLINE vd vd_fma(vd a, vd b, vd c)
 {
     return _mm256_fmadd_pd(a, b, c);
+}
+
+/* The lower or the upper half of a vector of floats. */
+INLINE vd vf_double(vf x, bool upper)
+{
+    return _mm256_cvtps_pd(upper ? _mm256_extractf128_ps(x, 1) : _mm256_castps256_ps128(x));
+}
+
+/* Eight sums p0 .. p7, begun to be added up: a vector that has p_i + p_(i + 4), or the same further on. vd_sum_four ends
+ * it for four of them: ((p0 + p4) + (p1 + p5)) + ((p2 + p6) + (p3 + p7)). */
+INLINE vd vd_add_eight(const vd p[8 / VD])
+{
+    return p[0] + p[1];
+}
+
+INLINE void vd_sum_four(double y[4], const vd x[4])
+{
+    __m256d a = _mm256_hadd_pd(x[0], x[1]), b = _mm256_hadd_pd(x[2], x[3]);
+    _mm256_storeu_pd(y, _mm256_permute2f128_pd(a, b, 0x20) + _mm256_permute2f128_pd(a, b, 0x31));
 }
 
 /* The nearest whole number, ties to even. */

@@ -76,6 +76,17 @@ INLINE vf vf_load_i4(const void *p, bool upper)
                                  _mm512_setr_ps(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7));
 }
 
+INLINE void vf_store_i8(void *p, vf x)
+{
+    _mm_storeu_si128(p, _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(x)));
+}
+
+INLINE void vf_store_i4(void *p, vf low, vf high)
+{
+    __m512i upper = _mm512_slli_epi32(_mm512_cvtps_epi32(high), 4);
+    _mm_storeu_si128(p, _mm512_cvtepi32_epi8(_mm512_or_si512(_mm512_cvtps_epi32(low), upper)));
+}
+
 INLINE vf vf_tame(vf x)
 {
     __m512i bits = _mm512_castps_si512(x);
@@ -169,6 +180,11 @@ INLINE vf vf_floor(vf x)
     return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
 }
 
+INLINE vf vf_trunc(vf x)
+{
+    return _mm512_roundscale_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+}
+
 INLINE vf vf_power(vf x)
 {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(x), 23));
@@ -235,6 +251,18 @@ INLINE void vf_sum_four(float y[4], const vf x[4])
     _mm_storeu_ps(y, _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)));
 }
 
+INLINE void vf_most_four(float y[4], const vf x[4])
+{
+    __m128 h[4];
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        __m256 a = _mm256_max_ps(_mm512_castps512_ps256(x[i]), vf_upper(x[i]));
+        h[i] = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    }
+    _MM_TRANSPOSE4_PS(h[0], h[1], h[2], h[3]);
+    _mm_storeu_ps(y, _mm_max_ps(_mm_max_ps(h[0], h[1]), _mm_max_ps(h[2], h[3])));
+}
+
 INLINE vf vf_sum_after(vf x)
 {
     const __m512i zero = _mm512_setzero_si512();
@@ -290,6 +318,26 @@ INLINE vd vd_set(double a)
 INLINE vd vd_fma(vd a, vd b, vd c)
 {
     return _mm512_fmadd_pd(a, b, c);
+}
+
+INLINE vd vf_double(vf x, bool upper)
+{
+    return _mm512_cvtps_pd(upper ? vf_upper(x) : _mm512_castps512_ps256(x));
+}
+
+INLINE vd vd_add_eight(const vd p[1])
+{
+    return p[0];
+}
+
+INLINE void vd_sum_four(double y[4], const vd x[4])
+{
+    __m256d h[4];
+    UNROLL
+    for (int i = 0; i < 4; i++)
+        h[i] = _mm512_castpd512_pd256(x[i]) + _mm512_extractf64x4_pd(x[i], 1);
+    __m256d a = _mm256_hadd_pd(h[0], h[1]), b = _mm256_hadd_pd(h[2], h[3]);
+    _mm256_storeu_pd(y, _mm256_permute2f128_pd(a, b, 0x20) + _mm256_permute2f128_pd(a, b, 0x31));
 }
 
 INLINE vd vd_nearest(vd x)

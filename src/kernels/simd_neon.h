@@ -82,6 +82,23 @@ INLINE vf vf_load_i4(const void *p, bool upper)
     return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vsub_s8(half, vdup_n_s8(8))))));
 }
 
+INLINE void vf_store_bytes(void *p, int32x4_t x)
+{
+    int16x4_t words = vmovn_s32(x);
+    uint32_t bytes = vget_lane_u32(vreinterpret_u32_s8(vmovn_s16(vcombine_s16(words, words))), 0);
+    memcpy(p, &bytes, sizeof bytes);
+}
+
+INLINE void vf_store_i8(void *p, vf x)
+{
+    vf_store_bytes(p, vcvtq_s32_f32(x));
+}
+
+INLINE void vf_store_i4(void *p, vf low, vf high)
+{
+    vf_store_bytes(p, vorrq_s32(vcvtq_s32_f32(low), vshlq_n_s32(vcvtq_s32_f32(high), 4)));
+}
+
 INLINE vf vf_tame(vf x)
 {
     uint32x4_t bits = vreinterpretq_u32_f32(x);
@@ -170,6 +187,11 @@ INLINE vf vf_floor(vf x)
     return vrndmq_f32(x);
 }
 
+INLINE vf vf_trunc(vf x)
+{
+    return vrndq_f32(x);
+}
+
 INLINE vf vf_power(vf x)
 {
     return vreinterpretq_f32_u32(vshlq_n_u32(vreinterpretq_u32_f32(x), 23));
@@ -218,6 +240,11 @@ INLINE float vf_first(vf x)
 INLINE void vf_sum_four(float y[4], const vf x[4])
 {
     vst1q_f32(y, vpaddq_f32(vpaddq_f32(x[0], x[1]), vpaddq_f32(x[2], x[3])));
+}
+
+INLINE void vf_most_four(float y[4], const vf x[4])
+{
+    vst1q_f32(y, vpmaxnmq_f32(vpmaxnmq_f32(x[0], x[1]), vpmaxnmq_f32(x[2], x[3])));
 }
 
 INLINE vf vf_sum_after(vf x)
@@ -271,6 +298,22 @@ INLINE vd vd_set(double a)
 INLINE vd vd_fma(vd a, vd b, vd c)
 {
     return vfmaq_f64(c, a, b);
+}
+
+INLINE vd vf_double(vf x, bool upper)
+{
+    return upper ? vcvt_high_f64_f32(x) : vcvt_f64_f32(vget_low_f32(x));
+}
+
+INLINE vd vd_add_eight(const vd p[4])
+{
+    return vpaddq_f64(p[0] + p[2], p[1] + p[3]);
+}
+
+INLINE void vd_sum_four(double y[4], const vd x[4])
+{
+    vst1q_f64(y, vpaddq_f64(x[0], x[1]));
+    vst1q_f64(y + 2, vpaddq_f64(x[2], x[3]));
 }
 
 INLINE vd vd_nearest(vd x)

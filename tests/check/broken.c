@@ -207,6 +207,48 @@ static void narrow_cuts(void *y, pe_dtype type, const float *x, int64_t n)
     }
 }
 
+static void narrow_keeps_the_scale_of_the_largest(void *y, pe_dtype type, const float *x, int64_t n)
+{
+    right.narrow(y, type, x, n);
+    for (int64_t j = 0; j < n && type == PE_Q8_0; j += BLOCK_WIDTH) {
+        float most = 0;
+        for (int i = 0; i < BLOCK_WIDTH; i++)
+            most = fmaxf(most, fabsf(x[j + i]));
+        num_store((char *)y + dtype_bytes(type, j), PE_F16, 0, (double)(most / 127));
+    }
+}
+
+static void narrow_rounds_halves_to_even(void *y, pe_dtype type, const float *x, int64_t n)
+{
+    right.narrow(y, type, x, n);
+    for (int64_t j = 0; j < n && type == PE_Q8_0; j++) {
+        unsigned char *block = (unsigned char *)y + dtype_bytes(type, j / BLOCK_WIDTH * BLOCK_WIDTH);
+        float most = 0;
+        for (int i = 0; i < BLOCK_WIDTH; i++)
+            most = fmaxf(most, fabsf(x[j / BLOCK_WIDTH * BLOCK_WIDTH + i]));
+        if (most == 127)
+            block[2 + j % BLOCK_WIDTH] = (unsigned char)(int8_t)lrintf(x[j]);
+    }
+}
+
+static void narrow_takes_the_positive_of_two(void *y, pe_dtype type, const float *x, int64_t n)
+{
+    float other[BLOCK_WIDTH];
+    right.narrow(y, type, x, n);
+    for (int64_t j = 0; j < n && type == PE_Q4_0; j += BLOCK_WIDTH) {
+        int most = 0, at = 0;
+        for (int i = 0; i < BLOCK_WIDTH; i++) {
+            most = fabsf(x[j + i]) > fabsf(x[j + most]) ? i : most;
+            at = x[j + i] > x[j + at] ? i : at;
+        }
+        memcpy(other, x + j, sizeof other);
+        other[most] = x[j + at]; /* so that it comes first */
+        other[at] = x[j + most];
+        if (x[j + at] == -x[j + most])
+            right.narrow((char *)y + dtype_bytes(type, j), type, other, BLOCK_WIDTH);
+    }
+}
+
 static void dots_ignores_the_tail(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const void *k,
                                   pe_dtype type, int64_t k_row, int64_t n, int64_t d)
 {
@@ -407,6 +449,9 @@ static const struct breakage {
     BREAK(widen, widen_exchanges_the_halves),
     BREAK(widen, widen_makes_numbers_of_no_numbers),
     BREAK(narrow, narrow_cuts),
+    BREAK(narrow, narrow_keeps_the_scale_of_the_largest),
+    BREAK(narrow, narrow_rounds_halves_to_even),
+    BREAK(narrow, narrow_takes_the_positive_of_two),
     BREAK(dots, dots_ignores_the_tail),
     BREAK(dots, dots_ignores_the_last_block),
     BREAK(mix, mix_repeats_the_first_block),

@@ -36,6 +36,22 @@ static bool same_bits(const verdict *v, const buffer *b, int64_t i, int64_t j)
     return true;
 }
 
+/* A block of row i from element j on, bytes for bytes. */
+static bool same_block(const verdict *v, const buffer *b, int64_t i, int64_t j)
+{
+    size_t at = (size_t)dtype_bytes(b->type, i * b->stride + j), bytes = (size_t)block_bytes(b->type);
+    const unsigned char *got = (const unsigned char *)b->data + at, *should = (const unsigned char *)b->want + at;
+    for (size_t n = 0; n < bytes; n++)
+        if (got[n] != should[n]) {
+            snprintf(v->out->text, sizeof v->out->text,
+                     "%s: byte %zu of the block at [%" PRId64 "][%" PRId64 "] of (%" PRId64 ", %" PRId64
+                     ") is 0x%02x, should be 0x%02x",
+                     b->name, n, i, j, b->rows, b->cols, got[n], should[n]);
+            return false;
+        }
+    return true;
+}
+
 /* Where finite terms are so large that a partial sum may overflow, any outcome is right. */
 static bool near(const verdict *v, const buffer *b, int64_t i, int64_t j)
 {
@@ -55,9 +71,12 @@ static bool near(const verdict *v, const buffer *b, int64_t i, int64_t j)
 
 static bool rows_are_right(const verdict *v, const buffer *b)
 {
+    bool blocks = block_kind(b->type);
     for (int64_t i = 0; i < b->rows; i++)
-        for (int64_t j = 0; j < b->cols; j++)
-            if (!(b->truth ? near(v, b, i, j) : same_bits(v, b, i, j)))
+        for (int64_t j = 0; j < b->cols; j += blocks ? BLOCK_WIDTH : 1)
+            if (!(blocks     ? same_block(v, b, i, j)
+                  : b->truth ? near(v, b, i, j)
+                             : same_bits(v, b, i, j)))
                 return false;
     return true;
 }
