@@ -55,34 +55,34 @@ INLINE void dots_tile(float *s, int64_t s_row, const float *q, int64_t q_row, co
             s[i * s_row] = vf_sum(sums[i][0]);
 }
 
-/* The products of one query and one key, to be summed. */
-INLINE vf dots_one(const float *q, const char *k, pe_dtype type, int64_t d)
+/* One query and 4 keys or 1, over WIDE vectors of their rows. */
+INLINE void dots_wide(vf sums[4], const float *q, const char *k, pe_dtype type, int64_t k_bytes, const int keys)
 {
-    vf sum[4] = { vf_set(0), vf_set(0), vf_set(0), vf_set(0) };
-    int64_t e = 0;
-    for (; e + WIDE * VW <= d; e += WIDE * VW) {
-        const char *from = k + row_bytes(type, e);
+    UNROLL
+    for (int j = 0; j < keys; j++) {
         UNROLL
         for (int c = 0; c < WIDE; c++)
-            sum[c % 4] = vf_fma(vf_get_as(from, type, c * VW, VW), vf_load(q + e + c * VW), sum[c % 4]);
+            sums[j] = vf_fma(vf_get_as(k + j * k_bytes, type, c * VW, VW), vf_load(q + c * VW), sums[j]);
     }
-    for (; e < d; e += VW)
-        sum[0] = vf_fma(vf_get_as(k, type, e, d - e), vf_get(q + e, d - e), sum[0]);
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* One query: memory is the limit, and likes to be read in order, row after row. */
-INLINE void dots_single(float *s, const float *q, const char *k, pe_dtype type, int64_t k_bytes, int64_t n, int64_t d)
+/* One query: what is converted serves it alone, and adding up costs as much as the products of a short row. */
+INLINE void dots_single(float *s, const float *q, const char *k, pe_dtype type, int64_t k_bytes, int64_t d,
+                        const int keys)
 {
-    int64_t j = 0;
-    for (; j + 4 <= n; j += 4) {
-        vf sums[4];
-        for (int l = 0; l < 4; l++)
-            sums[l] = dots_one(q, k + (j + l) * k_bytes, type, d);
-        vf_sum_four(s + j, sums);
+    vf sums[4] = { vf_set(0), vf_set(0), vf_set(0), vf_set(0) };
+    int64_t e = 0;
+    for (; e + WIDE * VW <= d; e += WIDE * VW)
+        dots_wide(sums, q + e, k + row_bytes(type, e), type, k_bytes, keys);
+    for (; e < d; e += VW) {
+        UNROLL
+        for (int j = 0; j < keys; j++)
+            sums[j] = vf_fma(vf_get_as(k + j * k_bytes, type, e, d - e), vf_get(q + e, d - e), sums[j]);
     }
-    for (; j < n; j++)
-        s[j] = vf_sum(dots_one(q, k + j * k_bytes, type, d));
+    if (keys == 4)
+        vf_sum_four(s, sums);
+    else
+        *s = vf_sum(sums[0]);
 }
 
 /* All queries with the same 4 keys or 1. */
@@ -123,9 +123,12 @@ INLINE void dots_several(float *s, int64_t s_row, const float *q, int64_t q_row,
 INLINE void dots_as(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const char *k, pe_dtype type,
                     int64_t k_bytes, int64_t n, int64_t d)
 {
-    if (m == 1)
-        dots_single(s, q, k, type, k_bytes, n, d);
-    else
+    int64_t j = 0;
+    for (; m == 1 && j + 4 <= n; j += 4)
+        dots_single(s + j, q, k + j * k_bytes, type, k_bytes, d, 4);
+    for (; m == 1 && j < n; j++)
+        dots_single(s + j, q, k + j * k_bytes, type, k_bytes, d, 1);
+    if (m != 1)
         dots_several(s, s_row, q, q_row, m, k, type, k_bytes, n, d);
 }
 

@@ -257,11 +257,13 @@ INLINE float vf_first(vf x)
     return _mm256_cvtss_f32(x);
 }
 
-/* The sums of four vectors. */
+/* The sums of four vectors: of pairs, then of pairs of pairs. A horizontal addition is three instructions in the CPU. */
 INLINE void vf_sum_four(float y[4], const vf x[4])
 {
-    vf a = _mm256_hadd_ps(_mm256_hadd_ps(x[0], x[1]), _mm256_hadd_ps(x[2], x[3]));
-    _mm_storeu_ps(y, _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1)));
+    vf a = _mm256_unpacklo_ps(x[0], x[1]) + _mm256_unpackhi_ps(x[0], x[1]);
+    vf b = _mm256_unpacklo_ps(x[2], x[3]) + _mm256_unpackhi_ps(x[2], x[3]);
+    vf c = _mm256_shuffle_ps(a, b, 0x44) + _mm256_shuffle_ps(a, b, 0xee);
+    _mm_storeu_ps(y, _mm_add_ps(_mm256_castps256_ps128(c), _mm256_extractf128_ps(c, 1)));
 }
 
 /* The largest of each of four vectors. */
