@@ -27,7 +27,10 @@ check "each training is taken once" test "$(cat stderr-? | grep -c '^takes ')" =
 check "whoever ends last writes the report" grep -qx "report: three/report.html" stderr-1 stderr-2 stderr-3
 check "no lock is left" test -z "$(find three -name 'lock-*' -o -name '*.tmp')"
 expect 0 "report: three/report.html" race $small --out three --shard 2/3 # it came back, and finds all done
+touch -d '1 hour ago' three/results.csv.99999999-0.tmp # of one that was killed in its report
+touch three/report.html.99999999-0.tmp                 # of one that may be writing it, elsewhere
 expect 0 "trained at 16" race --resume three --shard 1/9
+check "what a report left goes when it is old" test "$(ls three | grep tmp)" = report.html.99999999-0.tmp
 expect 0 "trained at 16" race --resume three
 
 # ---- one alone does what the others should have done

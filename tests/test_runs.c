@@ -777,6 +777,20 @@ TEST(a_file_that_is_no_lock_is_refused_and_stays)
     watch = (lab_watch){ 0 };
 }
 
+/* As a process leaves it that takes a lock while another one removes its files. */
+TEST(a_lock_is_removed_whole_though_files_are_missing)
+{
+    static const char text[] = "free 1 on a since b machine c silence 60 beat 0000000000\n";
+    put_file(in_folder("lock-2"), text, strlen(text));
+    put_file(in_folder("lock-11"), "", 0); /* one that died before it had a text */
+    put_file(in_folder("lock-12"), "mine", 4);
+    put_file(in_folder("lock-2x"), text, strlen(text));
+    lab_lock_remove(folder);
+    assert_true(access(in_folder("lock-2"), F_OK) && access(in_folder("lock-11"), F_OK));
+    assert_true(!access(in_folder("lock-12"), F_OK) && !access(in_folder("lock-2x"), F_OK));
+    empty_folder();
+}
+
 /* ---------------------------------------------------------------- the log */
 
 static void log_holds(const char *text)

@@ -86,8 +86,8 @@ static bool is_older(const struct stat *a, const struct stat *b)
            (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
 }
 
-/* lock: only what is older than that file, by the disk's clock; NULL: all. */
-static void tidy_folder(const char *folder, const struct stat *lock)
+/* Only what is older than that file, by the disk's clock. */
+static void tidy_folder(const char *folder, const struct stat *file)
 {
     char path[1100];
     struct stat st;
@@ -96,16 +96,39 @@ static void tidy_folder(const char *folder, const struct stat *lock)
         long owner = io_temp_owner(e->d_name);
         bool dead = owner > 0 && (owner == (long)getpid() || (kill((pid_t)owner, 0) != 0 && errno == ESRCH));
         int length = snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (dead && length > 0 && (size_t)length < sizeof path && (!lock || (!lstat(path, &st) && is_older(&st, lock))))
+        if (dead && length > 0 && (size_t)length < sizeof path && !lstat(path, &st) && is_older(&st, file))
             unlink(path);
     }
     if (d)
         closedir(d);
 }
 
-void lab_folder_tidy(const char *folder)
+/* At a name that nobody has; its path comes back. */
+static int open_new(char path[LAB_LOCK_PATH + 40], const char *name)
 {
-    tidy_folder(folder, NULL);
+    int fd = -1;
+    for (int i = 0; i < TRIES && fd < 0; i++) {
+        snprintf(path, LAB_LOCK_PATH + 40, "%s.%ld-%d.tmp", name, (long)getpid(), i);
+        fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST && errno != EINTR)
+            break;
+    }
+    return fd;
+}
+
+void lab_folder_tidy(const char *folder, double age)
+{
+    char name[LAB_LOCK_PATH], path[LAB_LOCK_PATH + 40];
+    struct stat now;
+    int fd = snprintf(name, sizeof name, "%s/clock", folder) < (int)sizeof name ? open_new(path, name) : -1;
+    if (fd < 0)
+        return;
+    bool known = !fstat(fd, &now);
+    now.st_mtim.tv_sec -= (time_t)age;
+    close(fd);
+    unlink(path);
+    if (known)
+        tidy_folder(folder, &now);
 }
 
 /* ---------------------------------------------------------------- the text of a lock */
@@ -210,13 +233,24 @@ static void judge_by_lock(lab_watch *w, int fd, const char *text, double silence
         judge_by_text(w, text, silence);
 }
 
-static pe_status judge(lab_watch *w, int fd, const char *path, pe_error *err)
+static int open_lock(const char *path)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+/* One that has no text yet is. */
+static bool is_lock(int fd, bool whole)
 {
     struct stat st;
+    return !fstat(fd, &st) && S_ISREG(st.st_mode) && (whole || st.st_size == 0);
+}
+
+static pe_status judge(lab_watch *w, int fd, const char *path, pe_error *err)
+{
     owner o = { .silence = LAB_SILENCE };
     char text[LAB_LOCK_TEXT], machine[64];
     bool whole = read_owner(text, &o, fd);
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (!whole && st.st_size > 0))
+    if (!is_lock(fd, whole))
         return io_fail(err, PE_ERR_IO, "%s: is there, and no lock of posenc's; move it away, or take another folder",
                        path);
     machine_name(machine);
@@ -241,7 +275,7 @@ pe_status lab_lock_look(lab_watch *w, const char *folder, pe_error *err)
     if (newest != w->number)
         *w = (lab_watch){ .number = newest };
     TRY(lock_path(path, folder, newest, err));
-    int fd = newest ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+    int fd = newest ? open_lock(path) : -1;
     if (fd < 0 && newest && errno != ENOENT)
         return refuse_lock(path, "cannot be opened", err);
     if (fd < 0) { /* removed by the last who needed it */
@@ -334,18 +368,6 @@ static pe_status sign(lab_lock *l, const char *path, char text[LAB_LOCK_TEXT], d
         done += (size_t)n;
     }
     return fsync(l->fd) ? refuse_lock(path, "cannot be written", err) : PE_OK;
-}
-
-static int open_new(char path[LAB_LOCK_PATH + 40], const char *name)
-{
-    int fd = -1;
-    for (int i = 0; i < TRIES && fd < 0; i++) {
-        snprintf(path, LAB_LOCK_PATH + 40, "%s.%ld-%d.tmp", name, (long)getpid(), i);
-        fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd < 0 && errno != EEXIST && errno != EINTR)
-            break;
-    }
-    return fd;
 }
 
 /* Whether the file at temp, open as fd, got the name; errno: why not. */
@@ -448,9 +470,20 @@ bool lab_lock_held(const lab_lock *l)
     return lock_is_there(l->folder, l->number) && !lock_is_there(l->folder, l->number + 1);
 }
 
+/* In any order, with gaps: a process that came late makes the next one while those before it are removed. */
 void lab_lock_remove(const char *folder)
 {
-    char path[LAB_LOCK_PATH];
-    for (int i = 1; !lock_path(path, folder, i, NULL) && !unlink(path);)
-        i++;
+    char path[LAB_LOCK_PATH], text[LAB_LOCK_TEXT];
+    owner o;
+    DIR *d = opendir(folder);
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        bool named = !strncmp(e->d_name, "lock-", 5) && e->d_name[5 + strspn(e->d_name + 5, "0123456789")] == '\0';
+        int fd = named && snprintf(path, sizeof path, "%s/%s", folder, e->d_name) < LAB_LOCK_PATH ? open_lock(path) : -1;
+        if (fd >= 0 && is_lock(fd, read_owner(text, &o, fd)))
+            unlink(path);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (d)
+        closedir(d);
 }

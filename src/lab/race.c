@@ -350,10 +350,11 @@ static void remove_locks(race *r)
 {
     for (int i = 0; i < r->trainings; i++) {
         lab_lock_remove(r->training[i].folder);
-        lab_folder_tidy(r->training[i].folder);
+        lab_folder_tidy(r->training[i].folder, 0);
     }
     lab_lock_release(&r->lock);
     lab_lock_remove(r->asked.folder);
+    lab_folder_tidy(r->asked.folder, r->asked.silence); /* others may be writing reports */
 }
 
 /* A training that another process took over is no failure; one that failed, where others go on, is none yet. */

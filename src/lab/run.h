@@ -22,9 +22,9 @@
 pe_status lab_folder_new(const char *path, pe_error *err);
 /* PE_ERR_IO if the folder has a file of this name: it may not be ours to replace. */
 pe_status lab_folder_lacks(const char *folder, const char *name, pe_error *err);
-/* Removes temporary files of processes that are not alive on this machine: for who alone may write in the folder, but
- * for reports of others on this machine. */
-void lab_folder_tidy(const char *folder);
+/* Removes temporary files of processes that are not alive on this machine and that are older than age, in seconds of
+ * the disk's clock. age 0 is for who alone may write in the folder, but for reports of others on this machine. */
+void lab_folder_tidy(const char *folder, double age);
 
 /* ---------------------------------------------------------------- the lock */
 
@@ -69,7 +69,7 @@ pe_status lab_lock_refuse(const lab_watch *w, const char *folder, pe_error *err)
  * be asked before anything is written that others read. */
 bool lab_lock_held(const lab_lock *l);
 void lab_lock_release(lab_lock *l); /* zeroed or released before: fine */
-/* Its files. Nobody needs the lock any more: whoever takes it again finds all done. */
+/* All its files; what is no lock stays. Nobody needs the lock any more: whoever takes it again finds all done. */
 void lab_lock_remove(const char *folder);
 
 /* ---------------------------------------------------------------- checkpoints (checkpoint.c) */
