@@ -32,7 +32,8 @@ pe_status tour_open(tour *t, const pe_ring *ring, pe_error *err)
     int running = 0, ended = 0;
     MPI_Comm none;
     memset(&none, 0, sizeof none);
-    *t = (tour){ .comm = ring->comm, .count = ring->count, .patience = ring->patience != 0 ? ring->patience : 600 };
+    bool patient = ring->patience > 0 && !isinf(ring->patience);
+    *t = (tour){ .comm = ring->comm, .count = ring->count, .patience = patient ? ring->patience : 600 };
     for (int i = 0; i < SLOTS; i++)
         t->request[i] = MPI_REQUEST_NULL;
     MPI_TRY(MPI_Initialized(&running), "MPI_Initialized");
@@ -45,9 +46,9 @@ pe_status tour_open(tour *t, const pe_ring *ring, pe_error *err)
     MPI_TRY(MPI_Comm_size(t->comm, &t->ranks), "MPI_Comm_size");
     t->next = (t->rank + 1) % t->ranks;
     t->before = (t->rank + t->ranks - 1) % t->ranks;
-    if (!(t->patience > 0) || isinf(t->patience))
+    if (!patient && ring->patience != 0)
         return pe_fail(err, PE_ERR_RANGE, "ring.patience is %s; needs seconds above 0 (0: 600)",
-                       text_show(t->patience).text);
+                       text_show(ring->patience).text);
     return PE_OK;
 }
 

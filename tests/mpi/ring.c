@@ -15,11 +15,13 @@ static int rank, ranks;
 
 /* What MPI was asked to send, counted where the library cannot know of it. */
 static int64_t sent;
+static int under_way; /* messages that MPI still has */
 int MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm on, MPI_Request *request)
 {
     int size;
     PMPI_Type_size(type, &size);
     sent += (int64_t)count * size;
+    under_way++;
     return PMPI_Isend(data, count, type, to, tag, on, request);
 }
 
@@ -29,6 +31,24 @@ int MPI_Request_get_status(MPI_Request request, int *done, MPI_Status *status)
 {
     moved++;
     return PMPI_Request_get_status(request, done, status);
+}
+
+int MPI_Irecv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm on, MPI_Request *request)
+{
+    under_way++;
+    return PMPI_Irecv(data, count, type, from, tag, on, request);
+}
+int MPI_Iallreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm on, MPI_Request *request)
+{
+    under_way++;
+    return PMPI_Iallreduce(from, to, count, type, op, on, request);
+}
+int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)
+{
+    bool there = *request != MPI_REQUEST_NULL;
+    int code = PMPI_Test(request, done, status);
+    under_way -= there && *request == MPI_REQUEST_NULL;
+    return code;
 }
 
 /* ------------------------------------------------ a problem, whole and in shares */
@@ -563,6 +583,21 @@ TEST(one_rank_that_refuses_is_told_to_all_and_the_ring_goes_on)
     else
         test_refused("another's", s, PE_ERR_PEER, "of the ring failed; its own error says why", false);
     a.mask.window = 0;
+    assert_ok(forward_again(&p, &a));
+}
+
+/* Its messages are done with when it returns, whatever it was that it refused: they lie in its frame. */
+TEST(a_rank_that_refuses_leaves_no_message_behind)
+{
+    problem p = { .spec = "alibi", .mask = causal };
+    open_problem(&p);
+    pe_attention a = attention_of(&p, &p.share, p.share_tokens);
+    pe_ring ring = ring_of(&p);
+    pe_run run = run_of(&p);
+    ring.patience = rank ? 60 : -1;
+    forget_error();
+    assert_true(pe_ring_attention_forward(&ring, p.e, &a, &run, &err) == (rank ? PE_ERR_NULL : PE_ERR_RANGE)); /* no work */
+    assert_int_equal(under_way, 0);
     assert_ok(forward_again(&p, &a));
 }
 
