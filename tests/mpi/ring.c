@@ -6,6 +6,7 @@
 #include <posenc_mpi.h>
 #include <stdbool.h>
 
+#include "base/num.h"
 #include "test.h"
 
 enum { T = 96, H = 4, G = 2, D = 16, MOST = 4096, R_MOST = 64 };
@@ -67,6 +68,8 @@ typedef struct problem {
     pe_positions at; /* tokens 0: left out */
     double soft_cap, size;
     bool sinks;
+    pe_dtype type; /* of q, k and v */
+    int64_t value; /* numbers of a value; 0: D */
     pe_pool *pool;
     pe_encoding *e;
     pe_inputs in;
@@ -94,11 +97,11 @@ static double *doubles(int64_t count, uint64_t seed)
 
 static tensors fill(const problem *p, int64_t tokens, bool random)
 {
-    int64_t n = p->batch * tokens, r = random;
+    int64_t n = p->batch * tokens, r = random, V = p->value;
     uint64_t s = (uint64_t)r;
-    return (tensors){ floats(n * H * D, 11 * s, p->size), floats(n * G * D, 12 * s, p->size), floats(n * G * D, 13 * s, 1),
-                      floats(n * H * D, 0, 0), floats(n * H * D, 14 * s, 1), floats(n * H * D, 0, 0),
-                      floats(n * G * D, 0, 0), floats(n * G * D, 0, 0), floats(n * H * R_MOST, 15 * s, 1),
+    return (tensors){ floats(n * H * D, 11 * s, p->size), floats(n * G * D, 12 * s, p->size), floats(n * G * V, 13 * s, 1),
+                      floats(n * H * V, 0, 0), floats(n * H * V, 14 * s, 1), floats(n * H * D, 0, 0),
+                      floats(n * G * D, 0, 0), floats(n * G * V, 0, 0), floats(n * H * R_MOST, 15 * s, 1),
                       floats(n * H * R_MOST, 0, 0), doubles(n * H, 0), doubles(n * H, 16 * s), doubles(n * H, 17 * s),
                       doubles(n * H, 0), doubles(n * H, 0), doubles(pe_encoding_param_count(p->e), 0), doubles(H, 0) };
 }
@@ -117,6 +120,7 @@ static void open_problem(problem *p)
 {
     p->batch += !p->batch;
     p->tokens += p->tokens ? 0 : T;
+    p->value += p->value ? 0 : D;
     p->size += p->size > 0 ? 0 : 1;
     p->e = encoding_of(p->spec, shape);
     p->in = pe_encoding_inputs(p->e);
@@ -128,22 +132,32 @@ static void open_problem(problem *p)
     p->share_tokens = p->tokens / ranks;
     p->whole = fill(p, p->tokens, true);
     p->share = fill(p, p->share_tokens, false);
-    const size_t q = H * D * sizeof(float), k = G * D * sizeof(float), gate = H * sizeof(double);
-    to_share(p, p->share.q, p->whole.q, q);
-    to_share(p, p->share.k, p->whole.k, k);
-    to_share(p, p->share.v, p->whole.v, k);
-    to_share(p, p->share.dout, p->whole.dout, q);
+    const size_t each = sizeof(float), value = (size_t)p->value * each, gate = H * sizeof(double);
+    to_share(p, p->share.q, p->whole.q, H * D * each);
+    to_share(p, p->share.k, p->whole.k, G * D * each);
+    to_share(p, p->share.v, p->whole.v, G * value);
+    to_share(p, p->share.dout, p->whole.dout, H * value);
     to_share(p, p->share.q_gates, p->whole.q_gates, gate);
     to_share(p, p->share.k_gates, p->whole.k_gates, gate);
     to_share(p, p->share.relative, p->whole.relative, (size_t)(H * p->in.relative) * sizeof(float));
 }
 
+/* In the problem's type: the numbers themselves, or copies. */
+static pe_view vectors_of(const problem *p, float *x, int64_t n, int64_t heads, int64_t dim)
+{
+    int64_t count = p->batch * n * heads * dim;
+    void *y = p->type == PE_F32 ? x : take(count, pe_dtype_size(p->type));
+    for (int64_t i = 0; y != x && i < count; i++)
+        num_store(y, p->type, i, (double)x[i]);
+    return pe_view_of(y, p->type, p->batch, n, heads, dim);
+}
+
 static pe_attention attention_of(const problem *p, tensors *x, int64_t n)
 {
     int64_t b = p->batch;
-    pe_attention a = PE_MAKE(pe_attention, .out = pe_view_of(x->out, PE_F32, b, n, H, D),
-                             .lse = pe_view_of(x->lse, PE_F64, b, n, H, 1), .q = pe_view_of(x->q, PE_F32, b, n, H, D),
-                             .k = pe_view_of(x->k, PE_F32, b, n, G, D), .v = pe_view_of(x->v, PE_F32, b, n, G, D),
+    pe_attention a = PE_MAKE(pe_attention, .out = pe_view_of(x->out, PE_F32, b, n, H, p->value),
+                             .lse = pe_view_of(x->lse, PE_F64, b, n, H, 1), .q = vectors_of(p, x->q, n, H, D),
+                             .k = vectors_of(p, x->k, n, G, D), .v = vectors_of(p, x->v, n, G, p->value),
                              .mask = p->mask, .k_at = p->at, .k_lengths = p->lengths, .soft_cap = p->soft_cap);
     if (p->in.gates) {
         a.q_gates = pe_view_of(x->q_gates, PE_F64, b, n, H, 1);
@@ -159,10 +173,10 @@ static pe_attention attention_of(const problem *p, tensors *x, int64_t n)
 static pe_attention_grad gradient_of(const problem *p, tensors *x, int64_t n)
 {
     int64_t b = p->batch;
-    pe_attention_grad g = PE_MAKE(pe_attention_grad, .dout = pe_view_of(x->dout, PE_F32, b, n, H, D),
+    pe_attention_grad g = PE_MAKE(pe_attention_grad, .dout = pe_view_of(x->dout, PE_F32, b, n, H, p->value),
                                   .dq = pe_view_of(x->dq, PE_F32, b, n, H, D),
                                   .dk = pe_view_of(x->dk, PE_F32, b, n, G, D),
-                                  .dv = pe_view_of(x->dv, PE_F32, b, n, G, D),
+                                  .dv = pe_view_of(x->dv, PE_F32, b, n, G, p->value),
                                   .dparams = { x->dw, PE_F64, pe_encoding_param_count(p->e) });
     if (p->in.gates) {
         g.dq_gates = pe_view_of(x->dq_gates, PE_F64, b, n, H, 1);
@@ -270,11 +284,11 @@ static void same_sums(const problem *p, const char *what, const double *is, cons
 static void compare(const problem *p, double bound)
 {
     const tensors *s = &p->share, *w = &p->whole;
-    same_floats(p, "out", s->out, w->out, H * D, bound);
+    same_floats(p, "out", s->out, w->out, H * p->value, bound);
     same_doubles(p, "lse", s->lse, w->lse, bound);
     same_floats(p, "dq", s->dq, w->dq, H * D, bound);
     same_floats(p, "dk", s->dk, w->dk, G * D, bound);
-    same_floats(p, "dv", s->dv, w->dv, G * D, bound);
+    same_floats(p, "dv", s->dv, w->dv, G * p->value, bound);
     if (p->in.gates) {
         same_doubles(p, "dq_gates", s->dq_gates, w->dq_gates, bound);
         same_doubles(p, "dk_gates", s->dk_gates, w->dk_gates, bound);
@@ -326,7 +340,7 @@ static bool attends(const char *spec, pe_mask mask, bool *counts)
     if (!e || !(pe_encoding_hooks(e) & ~PE_HOOK_EMBED))
         return false;
     *counts = pe_encoding_carries(e);
-    problem p = { .spec = spec, .batch = 1, .e = e, .in = pe_encoding_inputs(e), .mask = mask };
+    problem p = { .spec = spec, .batch = 1, .value = D, .e = e, .in = pe_encoding_inputs(e), .mask = mask };
     tensors all = { .q = &x, .k = &x, .v = &x, .out = &x, .relative = &x };
     double gate = 0;
     all.lse = all.q_gates = all.k_gates = &gate;
@@ -427,6 +441,78 @@ TEST(every_mask_and_length_is_that_of_one_process)
             p.mask = causal, p.at = pe_positions_of(restart, PE_I64, 1, T, 1), check(p, close_enough);
             p.lengths = (pe_lengths){ 0 }, p.at = pe_positions_of(at, PE_I64, 1, T, 1), check(p, close_enough);
         }
+}
+
+/* What goes round has the caller's types; values may have another width than keys. */
+TEST(every_type_and_width_is_that_of_one_process)
+{
+    static const char *const specs[] = { "rope", "t5", "forget", "cope" };
+    static const pe_dtype types[] = { PE_F32, PE_F16, PE_BF16 };
+    for (int i = 0; i < COUNT(specs); i++)
+        for (int t = 0; t < COUNT(types); t++)
+            check((problem){ .spec = specs[i], .order = i % 2 ? PE_RING_ZIGZAG : PE_RING_CONTIGUOUS, .mask = causal,
+                             .type = types[t], .value = t % 2 ? 24 : 7 }, close_enough);
+}
+
+/* The same numbers as heads of tokens in place of tokens of heads. */
+static pe_view heads_first(pe_view v, pe_dtype type)
+{
+    pe_view w = pe_view_of(take(v.batch * v.tokens * v.heads * v.dim, pe_dtype_size(type)), type, v.batch, v.tokens,
+                           v.heads, v.dim);
+    w.head_stride = v.tokens * v.dim;
+    w.token_stride = v.dim;
+    return w;
+}
+
+static double number_at(pe_view v, int64_t i)
+{
+    int64_t d = i % v.dim, h = i / v.dim % v.heads, t = i / v.dim / v.heads % v.tokens, b = i / v.dim / v.heads / v.tokens;
+    return num_load(v.data, v.dtype, b * v.batch_stride + t * v.token_stride + h * v.head_stride + d);
+}
+
+static pe_view copied(pe_view v)
+{
+    pe_view w = heads_first(v, v.dtype);
+    for (int64_t i = 0; i < v.batch * v.tokens * v.heads * v.dim; i++) {
+        int64_t d = i % v.dim, h = i / v.dim % v.heads, n = i / v.dim / v.heads; /* of batch and token */
+        num_store(w.data, w.dtype, n / v.tokens * w.batch_stride + n % v.tokens * w.token_stride + h * w.head_stride + d,
+                  number_at(v, i));
+    }
+    return w;
+}
+
+/* Views of any strides; and gradients in float64 that are added to what is there, 0.5. */
+TEST(layouts_and_sums_change_nothing)
+{
+    problem p = { .spec = "t5", .order = PE_RING_ZIGZAG, .mask = causal, .batch = 2 };
+    open_problem(&p);
+    together(&p);
+    pe_attention a = attention_of(&p, &p.share, p.share_tokens), b = a;
+    pe_attention_grad g = gradient_of(&p, &p.share, p.share_tokens), h = g;
+    pe_ring ring = ring_of(&p);
+    pe_run run = run_of(&p);
+    b.q = copied(a.q), b.k = copied(a.k), b.v = copied(a.v), h.dout = copied(g.dout);
+    b.out = heads_first(a.out, PE_F32), b.lse = heads_first(a.lse, PE_F64);
+    pe_view *grads[] = { &h.dq, &h.dk, &h.dv };
+    const pe_view *wanted[] = { &g.dq, &g.dk, &g.dv };
+    for (int n = 0; n < 3; n++) {
+        *grads[n] = heads_first(*wanted[n], PE_F64);
+        for (int64_t i = 0; i < wanted[n]->batch * wanted[n]->batch_stride; i++)
+            ((double *)grads[n]->data)[i] = 0.5;
+    }
+    h.accumulate = true;
+    assert_ok(pe_ring_attention_work(&ring, p.e, &b, &run, &run.work_bytes, &err));
+    run.work = take((int64_t)run.work_bytes, 1);
+    assert_ok(pe_ring_attention_forward(&ring, p.e, &b, &run, &err));
+    run.work = NULL;
+    assert_ok(pe_ring_attention_backward_work(&ring, p.e, &b, &h, &run, &run.work_bytes, &err));
+    run.work = take((int64_t)run.work_bytes, 1);
+    assert_ok(pe_ring_attention_backward(&ring, p.e, &b, &h, &run, &err));
+    for (int64_t i = 0; i < a.out.batch * a.out.batch_stride; i++)
+        assert_true(number_at(b.out, i) == number_at(a.out, i));
+    for (int n = 0; n < 3; n++)
+        for (int64_t i = 0; i < wanted[n]->batch * wanted[n]->batch_stride; i++)
+            near(&p, "a gradient", number_at(*grads[n], i), 0.5 + number_at(*wanted[n], i), 1, 1e-6);
 }
 
 /* More queries than a slice. */
