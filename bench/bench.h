@@ -15,7 +15,7 @@
 #include "posenc.h"
 
 #define BENCH_COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
-#define BENCH_RUNGS_MAX 4
+#define BENCH_RUNGS_MAX 6
 #define BENCH_TABLES_MAX 16
 #define BENCH_LINE_MAX 96
 
@@ -139,7 +139,7 @@ typedef struct yardstick {
     float (*read)(const float *x, int64_t n);
 } yardstick;
 extern const yardstick yardstick_scalar, yardstick_avx2, yardstick_avx512, yardstick_neon;
-const yardstick *yardstick_at(int rung);             /* of bench_rung(rung) */
+const yardstick *yardstick_at(int rung);             /* the rung's, or of the next below it that has one */
 double peak_flops(const bench *b, int thread_index); /* the highest rung's, measured once */
 
 int rung_count(void);

@@ -48,9 +48,10 @@ int rung_count(void)
 
 const yardstick *yardstick_at(int rung)
 {
-    for (int i = 0; i < BENCH_COUNT(sticks); i++)
-        if (!strcmp(sticks[i]->rung, rung_name(rung)))
-            return sticks[i];
+    for (; rung > 0; rung--)
+        for (int i = 0; i < BENCH_COUNT(sticks); i++)
+            if (!strcmp(sticks[i]->rung, rung_name(rung)))
+                return sticks[i];
     return &yardstick_scalar;
 }
 

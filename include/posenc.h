@@ -258,7 +258,7 @@ PE_API pe_status pe_embed(const pe_encoding *e, pe_view y, pe_view x, pe_positio
                           pe_error *err);
 PE_API int64_t pe_embed_width(const pe_encoding *e, int64_t x_width); /* width of y for this x; -1: too wide */
 
-/* Which kernels an encoding uses: "avx512", "avx2", "neon" or "scalar". Other kernels that the CPU supports can be
+/* Which kernels an encoding uses: "avx2" or "neon", say (pe_kernels_name lists them). Other kernels that the CPU supports can be
  * selected before threads share e. Rotations, tables and codes have the same bits with all kernels on all machines;
  * attention has the same bits with the same kernels and the same C library, whose exp and log it uses.                */
 PE_API const char *pe_kernels_name(int index); /* all there are, in rising order; NULL past the end */

@@ -16,7 +16,7 @@ const char *pe_encoding_kernels(const pe_encoding *e)
     return e ? e->kernels.name : "";
 }
 
-/* Room for "scalar, avx2 or neon": all there are. */
+/* Room for "scalar, avx2, avx512 or neon": all there are. */
 #define RUNG_TEXT 64
 
 static const char *list_rungs(char out[RUNG_TEXT])

@@ -107,6 +107,7 @@ typedef struct kernels {
 #define RUNG_AVX2 1u   /* with FMA and F16C */
 #define RUNG_AVX512 2u /* F, BW, DQ, VL, on top of AVX2 */
 #define RUNG_NEON 4u
+#define RUNG_ZEN4 8u /* AVX-512, whose vectors this CPU computes in halves: AVX2 keeps what it does faster */
 
 unsigned ladder_built(void); /* what this build has code for                            */
 unsigned ladder_rungs(void); /* of these, what this CPU has                             */
@@ -117,7 +118,7 @@ const char *ladder_name(int index);      /* scalar, avx2, ...; NULL past the end
 /* Each family puts into the table what it has on a rung; ladder.c lists them. */
 typedef void kernels_fill(kernels *k);
 kernels_fill attend_c, attend_avx2, attend_avx512, attend_neon;
-kernels_fill rotate_c, rotate_avx2, rotate_avx512, rotate_neon;
+kernels_fill rotate_c, rotate_avx2, rotate_avx512, rotate_zen4, rotate_neon;
 kernels_fill turn_c, turn_avx2, turn_avx512, turn_neon; /* those of code too: both are vectors of doubles */
 
 /* Whether this build computes as written, which base/exact.h asks for (exact.c). */

@@ -31,15 +31,25 @@ static bool has_avx512(void)
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
+
+/* AMD's family 25 with AVX-512. */
+static bool has_zen4(void)
+{
+    unsigned a, b, c, d;
+    return has_avx512() && __builtin_cpu_is("amd") && __get_cpuid(1, &a, &b, &c, &d) &&
+           (a >> 8 & 15) + (a >> 20 & 255) == 25;
+}
 #endif
 
-/* What a row ends with where this build has code for it: whether this CPU has it, and its families. */
+/* What a row ends with where this build has code for it: whether this CPU has it, and its families, or NULL. */
 #define RUNG(has, rung) has, { attend_##rung, rotate_##rung, turn_##rung }
 #define NOT_BUILT NULL, { NULL }
 #if LADDER_X86
 #define X86(has, rung) RUNG(has, rung)
+#define X86_ROTATE(has, rung) has, { NULL, rotate_##rung, NULL }
 #else
 #define X86(has, rung) NOT_BUILT
+#define X86_ROTATE(has, rung) NOT_BUILT
 #endif
 #if LADDER_NEON
 #define ARM(has, rung) RUNG(has, rung)
@@ -57,6 +67,7 @@ static const struct {
     { "scalar", 0, RUNG(has_nothing_more, c) },
     { "avx2", RUNG_AVX2, X86(has_avx2, avx2) },
     { "avx512", RUNG_AVX2 | RUNG_AVX512, X86(has_avx512, avx512) },
+    { "zen4", RUNG_AVX2 | RUNG_AVX512 | RUNG_ZEN4, X86_ROTATE(has_zen4, zen4) },
     { "neon", RUNG_NEON, ARM(has_nothing_more, neon) }, /* every 64-bit ARM has it */
 };
 #define COUNT(a) (int)(sizeof(a) / sizeof *(a))
@@ -85,7 +96,8 @@ void ladder_fill(kernels *k, unsigned rungs)
             continue;
         k->name = ladder[i].name;
         for (int n = 0; n < COUNT(ladder[i].fill); n++)
-            ladder[i].fill[n](k);
+            if (ladder[i].fill[n])
+                ladder[i].fill[n](k);
     }
 }
 
