@@ -3,8 +3,10 @@
  * What this machine allows: bandwidth at the sizes of its caches and beyond, multiply-adds on every rung. */
 #include "bench.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const yardstick *const sticks[] = {
     &yardstick_scalar,
@@ -151,6 +153,39 @@ static void bandwidth(bench *b, const char *line, int64_t bytes, int thread_inde
     free(from);
 }
 
+/* ---------------------------------------------------------------- threads */
+
+static void empty_job(void *arg, int64_t n, int worker)
+{
+    (void)arg;
+    (void)n;
+    (void)worker;
+}
+
+/* Calls by themselves: a race would keep the threads awake. */
+static void waking(bench *b, bool asleep, int thread_index)
+{
+    const pe_pool *pool = pool_at(b, thread_index);
+    const int turns = b->quick ? 20 : 400;
+    double best = INFINITY;
+    for (int i = 0; i < turns; i++) {
+        if (asleep)
+            nanosleep(&(struct timespec){ .tv_nsec = 300000 }, NULL);
+        double start = bench_now();
+        pool->run(pool->self, empty_job, NULL, pool->workers);
+        best = fmin(best, bench_now() - start);
+    }
+    cell_add(b, (cell){ .kind = CELL_LIMIT,
+                        .table = "waking",
+                        .line = asleep ? "asleep" : "awake",
+                        .who = "a call",
+                        .unit = "us",
+                        .threads = threads_at(b, thread_index),
+                        .value = best * 1e6,
+                        .seconds = best,
+                        .best_of = turns });
+}
+
 void bench_limits(bench *b)
 {
     static const struct {
@@ -164,4 +199,7 @@ void bench_limits(bench *b)
         }
     say(b, "limits: multiply-adds");
     peaks(b);
+    for (int t = 0; t < thread_counts(b); t++)
+        for (int asleep = 0; pool_at(b, t) && asleep < 2; asleep++)
+            waking(b, asleep, t);
 }

@@ -23,6 +23,10 @@ const int bench_topic_count = BENCH_COUNT(bench_topics);
 const table bench_tables[] = {
     { "bandwidth", "Limits: memory", "Bytes read and written, of arrays of this size each.", "size", NULL },
     { "peak", "Limits: arithmetic", "A multiply-add is two operations.", "what", NULL },
+    { "waking", "Waking the library's threads",
+      "A call of a pool with an empty job per worker: what a call that is too small for threads pays for them. Asleep: "
+      "after 300 us without a call.",
+      "threads are", NULL },
     { "rotate", "Rotation, 32 heads of 128",
       "The limit moves the same bytes: in-place scale for in place, memcpy for out of place; GB/s counts the vectors, "
       "not the tables. ggml makes cos and sin inside the call, PyTorch reads a table and writes new tensors.",

@@ -86,7 +86,7 @@ TEST(every_row_is_timed_forward_and_backward_with_1_and_2_threads)
 
 TEST(every_topic_leaves_times)
 {
-    static const char *const tables[] = { "bandwidth", "peak",  "rotate", "tables", "embed", "forward",
+    static const char *const tables[] = { "bandwidth", "peak", "waking", "rotate", "tables", "embed", "forward",
                                           "backward",  "rungs", "decode", "cache",  "length" };
     for (int i = 0; i < COUNT(tables); i++)
         if (!timed(tables[i], NULL, NULL))

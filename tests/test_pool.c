@@ -22,6 +22,21 @@ enum { WORKERS = 8, JOBS = 5000 };
 static int creations_until_failure; /* > 0: this many threads from now, one cannot be started */
 static int locks_until_failure;     /* the same for locks                                      */
 
+/* Threads begin when the gate is open. */
+static atomic_bool gate = true;
+static struct held {
+    void *(*f)(void *);
+    void *arg;
+} held[8];
+
+static void *begin_at_gate(void *arg)
+{
+    const struct held *h = arg;
+    while (!atomic_load(&gate))
+        sched_yield();
+    return h->f(h->arg);
+}
+
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
@@ -29,7 +44,12 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 {
     if (creations_until_failure > 0 && --creations_until_failure == 0)
         return EAGAIN;
-    return __real_pthread_create(thread, attr, f, arg);
+    static int holding;
+    if (atomic_load(&gate))
+        return __real_pthread_create(thread, attr, f, arg);
+    struct held *h = &held[holding++ % 8];
+    *h = (struct held){ f, arg };
+    return __real_pthread_create(thread, attr, begin_at_gate, h);
 }
 
 static bool lock_fails(void)
@@ -129,6 +149,31 @@ TEST(a_million_jobs_in_one_call_all_run)
     atomic_llong total = 0;
     pool->run(pool->self, add_up, &total, count);
     assert_true(atomic_load(&total) == count * (count + 1) / 2);
+}
+
+static void note_order(void *arg, int64_t n, int worker)
+{
+    int64_t *order = arg;
+    order[1 + order[0]++] = worker ? -1 : n;
+}
+
+/* Who calls does what is left, in rising order, and waits for nobody who has no job. */
+TEST(a_call_ends_without_threads_that_have_not_come)
+{
+    static int64_t order[1 + JOBS];
+    atomic_store(&gate, false);
+    pe_pool *pool = pool_of(4);
+    alarm(60); /* a hang ends */
+    for (int round = 0; round < 3; round++) {
+        order[0] = 0;
+        pool->run(pool->self, note_order, order, 100);
+        assert_int_equal(order[0], 100);
+        for (int64_t n = 0; n < 100; n++)
+            assert_int_equal(order[1 + n], n);
+    }
+    alarm(0);
+    atomic_store(&gate, true);
+    each_job_runs_once(pool, JOBS); /* and then they come */
 }
 
 /* What jobs wrote is there when run returns, without a lock of the caller's. */
