@@ -368,6 +368,23 @@ TEST(q_and_k_together_are_each_alone)
     assert_true(jobs > 0);
 }
 
+/* Jobs of some microseconds, so that many threads find work where there is little. */
+TEST(a_small_rotation_is_work_for_several)
+{
+    enum { HEADS_32 = 32, WIDTH = 128, MOST = 512 };
+    static float x[MOST * HEADS_32 * WIDTH];
+    static const struct {
+        int64_t tokens, least, most;
+    } cases[] = { { 16, 0, 0 }, { 64, 2, 4 }, { 512, 16, 32 } };
+    pe_encoding *e = encoding_of("rope", (pe_shape){ HEADS_32, HEADS_32, WIDTH, 0 });
+    for (int i = 0; i < COUNT(cases); i++) {
+        int64_t jobs = 0, n = cases[i].tokens;
+        pe_view v = pe_view_of(x, PE_F32, 1, n, HEADS_32, WIDTH);
+        assert_ok(pe_rotate(e, PE_QUERY, v, v, pe_positions_run(1, n, 0), &PE_MAKE(pe_run, .pool = &(pe_pool){ &jobs, 16, run_backwards }), &err));
+        assert_true(jobs >= cases[i].least && jobs <= cases[i].most);
+    }
+}
+
 TEST(any_pool_makes_the_same_table)
 {
     static float value[4][LONG * 32];

@@ -6,7 +6,9 @@
 
 #include <string.h>
 
-#define PIECE 256                  /* tokens of one job */
+#define PIECE 256                  /* tokens of one job, at most, */
+#define PIECE_LEAST 16             /* and at least */
+#define PIECE_ELEMENTS (1 << 17)   /* of one job: some microseconds */
 #define BLOCK 1280                 /* cosines of a block that is made here: 20 tokens of 64 pairs */
 #define ROOM (2 * PE_HEAD_DIM_MAX) /* floats for a row on its way */
 
@@ -294,6 +296,7 @@ typedef struct rotation_call {
     const rotation_job *jobs;
     int count;
     bool shared;
+    int64_t piece; /* tokens of one job of the pool */
 } rotation_call;
 
 /* Sequence b of a job. A table is one for all sequences, or has each one's. */
@@ -332,23 +335,34 @@ static void rotate_sequence(const rotation_call *a, int64_t b, int64_t first, in
     rotate_jobs(jobs, a, first, end, w);
 }
 
-/* PIECE tokens of one sequence, or as many short sequences as have PIECE tokens. */
-static int64_t pieces_of(int64_t tokens)
+/* As many tokens of one sequence as make a piece, or as many short sequences as have so many tokens. */
+static int64_t piece_tokens(const rotation_call *a)
 {
-    return (tokens + PIECE - 1) / PIECE;
+    int64_t each = 0;
+    for (int i = 0; i < a->count; i++)
+        each += a->jobs[i].x.heads * a->jobs[i].x.dim;
+    int64_t tokens = each ? PIECE_ELEMENTS / each : PIECE;
+    return tokens < PIECE_LEAST ? PIECE_LEAST : tokens < PIECE ? tokens : PIECE;
 }
 
-static int64_t sequences_of(int64_t tokens)
+static int64_t pieces_of(const rotation_call *a)
 {
-    return tokens < PIECE ? PIECE / tokens : 1;
+    return (a->jobs->x.tokens + a->piece - 1) / a->piece;
+}
+
+static int64_t sequences_of(const rotation_call *a)
+{
+    int64_t tokens = a->jobs->x.tokens;
+    return tokens < a->piece ? a->piece / tokens : 1;
 }
 
 static void rotate_piece(void *arg, int64_t n, int worker)
 {
     const rotation_call *a = arg;
-    int64_t tokens = a->jobs->x.tokens, batch = a->jobs->x.batch, together = sequences_of(tokens);
-    int64_t b = n / pieces_of(tokens) * together, first = n % pieces_of(tokens) * PIECE;
-    int64_t end = first + PIECE < tokens ? first + PIECE : tokens, last = b + together < batch ? b + together : batch;
+    int64_t tokens = a->jobs->x.tokens, batch = a->jobs->x.batch, together = sequences_of(a), pieces = pieces_of(a);
+    int64_t b = n / pieces * together, first = n % pieces * a->piece;
+    int64_t end = first + a->piece < tokens ? first + a->piece : tokens;
+    int64_t last = b + together < batch ? b + together : batch;
     stage w;
     (void)worker;
     if (batch == 1) /* there is nothing to cut */
@@ -359,8 +373,10 @@ static void rotate_piece(void *arg, int64_t n, int worker)
 
 void rotate_tokens(const rotation_job *jobs, int count, bool shared, const pe_pool *pool)
 {
-    rotation_call call = { jobs, count, shared && jobs->x.dtype != PE_F64 };
-    int64_t tokens = count ? jobs->x.tokens : 0, together = tokens ? sequences_of(tokens) : 1;
-    if (tokens)
-        pool_run(pool, rotate_piece, &call, (jobs->x.batch + together - 1) / together * pieces_of(tokens));
+    if (!count || !jobs->x.tokens)
+        return;
+    rotation_call call = { jobs, count, shared && jobs->x.dtype != PE_F64, 0 };
+    call.piece = piece_tokens(&call);
+    int64_t together = sequences_of(&call);
+    pool_run(pool, rotate_piece, &call, (jobs->x.batch + together - 1) / together * pieces_of(&call));
 }
