@@ -124,7 +124,7 @@ typedef struct pe_view {
  * [b*batch_stride + t*token_stride + a*axis_stride]. So an array has start and step 0; consecutive positions have step
  * 1 and need no memory; and sequences that start at different positions, as in a batch that decodes, have data (batch)
  * and a token_stride of 0. A fraction (PE_F64) is an error where the call or the encoding takes whole positions only
- * (attention: if anything but a rotation uses them); sums with a fraction are computed in float64.                    */
+ * (attention: a table by distance, a mask by position); sums with a fraction are computed in float64.                    */
 typedef struct pe_positions {
     const void *data; /* NULL: none                                                                          */
     pe_dtype dtype;   /* PE_I64, PE_I32 or PE_F64                                                            */

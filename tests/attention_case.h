@@ -20,12 +20,14 @@ enum {
     FEWER_QUERIES = 512,
     MORE_QUERIES = 1024,
     OTHER_VALUES = 2048, /* v wider than q, where the encoding lets it be */
+    BETWEEN = 4096,      /* positions between whole ones, where it takes them */
     ALL_AT_ONCE = CAUSAL | WINDOW | PADDING | SEGMENTS | ADDITIVE_HEADS | SOFT_CAP | SINKS | SCALE | FEWER_QUERIES | OTHER_VALUES
 };
 
 static const unsigned case_features[] = {
     0, CAUSAL, CAUSAL | WINDOW, WINDOW, PADDING, CAUSAL | SEGMENTS, ADDITIVE_HEADS, ADDITIVE_ONE, SOFT_CAP, CAUSAL | SINKS, SCALE,
     CAUSAL | FEWER_QUERIES, CAUSAL | MORE_QUERIES | SINKS, OTHER_VALUES, SOFT_CAP | SINKS | ADDITIVE_ONE, ALL_AT_ONCE,
+    BETWEEN, CAUSAL | BETWEEN, ALL_AT_ONCE | BETWEEN,
 };
 
 typedef struct attention_case {
@@ -200,6 +202,25 @@ static inline void case_sizes(attention_case *c, unsigned features, int64_t n)
     }
 }
 
+/* Each position with a fraction that depends on it alone, so that a query stays where its key is; every eighth has none. */
+static inline pe_positions case_fractions(const int64_t *at, int64_t tokens, int64_t axes)
+{
+    double *x = case_doubles(tokens * axes);
+    for (int64_t n = 0; n < tokens * axes; n++)
+        x[n] = (double)at[n] + (double)(at[n] * 29 % 8) / 8.5;
+    return pe_positions_of(x, PE_F64, 1, tokens, axes);
+}
+
+static inline void case_between(attention_case *c)
+{
+    pe_attention a = c->a;
+    size_t bytes;
+    a.q_at = case_fractions(c->q_at, c->Tq, c->axes);
+    a.k_at = case_fractions(c->k_at, c->Tk, c->axes);
+    if (!pe_reference_work(c->e, &a, &bytes, NULL))
+        c->a = a;
+}
+
 /* Takes e, and makes a problem of sizes that are settled: Tq, Tk, Dv. */
 static inline attention_case case_made(attention_case c, unsigned features, uint64_t seed)
 {
@@ -237,6 +258,8 @@ static inline attention_case case_made(attention_case c, unsigned features, uint
         c.a.sinks = (pe_params){ c.sinks, PE_F64, H };
     c.a.soft_cap = features & SOFT_CAP ? 0.75 : 0;
     c.a.scale = features & SCALE ? 0.6 : 0;
+    if (features & BETWEEN)
+        case_between(&c);
     assert_ok(pe_reference_work(c.e, &c.a, &c.bytes, &err));
     c.work = take((int64_t)c.bytes, 1);
     return c;

@@ -144,7 +144,7 @@ posenc table normalised:length=4 -n 3 --model-dim 1 -o f.npy 2>/dev/null # 0, 1/
 expect 0 "0.25     0.9689" posenc table rope --pos f.npy --head-dim 2
 expect 0 "0.5     0.4794" posenc table sinusoidal --pos f.npy --model-dim 2
 expect 3 "position of token 1 is 0.25; needs a whole number" posenc table binary --pos f.npy --model-dim 2
-expect 3 "position of token 1 is 0.25; needs a whole number" posenc bias alibi --pos f.npy
+expect 3 "position of token 1 is 0.25; needs a whole number" posenc bias t5 --pos f.npy
 
 # ---- reports of runs
 expect 2 "needs RUNS..." posenc report
@@ -295,6 +295,8 @@ expect 0 "columns: the 8 elements of head 0, then those of head 1 and so on (2 h
 expect 0 "       0.5 " posenc apply rope --in batch.npy --pos half.npy
 expect 3 "2 sequences of 2 tokens need (2, 1) or (2, 2, 1)" posenc apply rope --in batch.npy --pos pairs3.npy
 expect 0 "rope:learned=heads: (2, 2, 1, 4) float32" posenc apply rope:learned=heads --in batch.npy
+expect 0 "       0.5      -0.25          0" posenc bias alibi --pos half.npy
+expect 0 "       0.5      -0.25          0" posenc bias forget --heads 2 --pos half.npy
 check "help says which positions a file may hold" grep -q "fractions where the" <(posenc table --help)
 
 # ---- what is not printed is not computed

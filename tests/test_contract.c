@@ -38,22 +38,22 @@ static pe_status bias_init(part *p, pe_error *error)
     return done(p);
 }
 
-static double measure(const part *p, pe_params w, int64_t distance)
+static double measure(const part *p, pe_params w, double distance)
 {
     (void)p, (void)w;
-    return fabs((double)distance);
+    return fabs(distance);
 }
 
 static void measures(const part *p, double *out, int64_t distance, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
-        out[i] = measure(p, (pe_params){ 0 }, distance - i);
+        out[i] = measure(p, (pe_params){ 0 }, (double)(distance - i));
 }
 
-static double share(const part *p, pe_params w, const int64_t *q)
+static double share(const part *p, pe_params w, const double *q)
 {
     (void)p, (void)w;
-    return 1 / (1 + (double)q[0]);
+    return 1 / (1 + q[0]);
 }
 
 static double bent(const part *p, pe_params w, int64_t h, double x)
@@ -90,10 +90,10 @@ static const row bias_row = { .info = { .name = "bent", .hooks = PE_HOOK_BIAS },
                               .knots = one_knot,
                               .knot = knot };
 
-static double waving(const part *p, pe_params w, int64_t distance)
+static double waving(const part *p, pe_params w, double distance)
 {
     (void)p, (void)w;
-    return cos((double)distance);
+    return cos(distance);
 }
 
 static double square(const part *p, pe_params w, int64_t h, double x)
@@ -214,10 +214,10 @@ static pe_status weighed_init(part *p, pe_error *error)
     return done(p);
 }
 
-static double clipped(const part *p, pe_params w, int64_t distance)
+static double clipped(const part *p, pe_params w, double distance)
 {
     (void)p, (void)w;
-    return distance < -4 ? -4 : distance > 4 ? 4 : (double)distance;
+    return distance < -4 ? -4 : distance > 4 ? 4 : distance;
 }
 
 static pe_status flat_init(part *p, pe_error *error)

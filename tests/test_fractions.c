@@ -443,18 +443,69 @@ TEST(attention_rotates_between_positions_too)
         check_attention(more[i]);
 }
 
-/* Where a table by distance or a mask by position would have to look between two places. */
-TEST(attention_that_counts_places_takes_whole_ones)
+/* Where a table by distance or a mask by position would have to look between two places; test_attention, test_fused and
+ * test_gradients hold attention to its definition where they are taken. */
+TEST(attention_takes_fractions_where_nothing_is_a_table)
 {
-    static const char *const specs[] = { "alibi", "rope+t5", "shaw", "cope", "xpos", "rope" };
+    static const char *const whole[] = { "t5", "rope+t5", "window", "shaw", "deberta", "transformer-xl", "inkling", "xpos", "rope:temperature=0.1",
+                                         "alibi:convention=falcon,products=bf16", "rope:precision=hf+alibi" };
+    static const char *const any[] = { "none", "alibi", "alibi:form=symmetric,slopes=learned", "kerple", "fire", "sandwich", "forget", "pope",
+                                       "cope", "rope+alibi", "rope:learned=heads+fire", "fope" };
     static double x[2 * H * D], at[2] = { 0, 0.5 };
-    for (int i = 0; i < COUNT(specs); i++) {
+    for (int i = 0; i < COUNT(whole) + COUNT(any); i++) {
         size_t bytes;
-        pe_encoding *e = encoding_of(specs[i], shape);
+        pe_encoding *e = encoding_of(i < COUNT(whole) ? whole[i] : any[i - COUNT(whole)], shape);
+        pe_inputs in = pe_encoding_inputs(e);
         pe_positions where = pe_positions_of(at, PE_F64, 1, 2, 1);
+        where.axes = pe_encoding_axes(e);
+        where.axis_stride = 0;
         pe_attention a = PE_MAKE(pe_attention, .q = pe_view_of(x, PE_F64, 1, 2, H, D), .k = pe_view_of(x, PE_F64, 1, 2, G, D),
-                                 .v = pe_view_of(x, PE_F64, 1, 2, G, D), .q_at = where, .k_at = where,
-                                 .mask = { .causal = true, .align = PE_ALIGN_POSITION });
+                                 .v = pe_view_of(x, PE_F64, 1, 2, G, D), .q_at = where, .k_at = where, .mask.causal = true);
+        if (in.gates)
+            a.q_gates = a.k_gates = pe_view_of(x, PE_F64, 1, 2, H, 1);
+        if (in.relative)
+            a.relative = pe_view_of(x, PE_F64, 1, 2, H, in.relative);
+        if (i < COUNT(whole))
+            assert_refused(pe_reference_work(e, &a, &bytes, &err), PE_ERR_POSITION, "position of token 1 is 0.5; needs a whole number");
+        else
+            assert_ok(pe_reference_work(e, &a, &bytes, &err));
+        a.mask.align = PE_ALIGN_POSITION;
         assert_refused(pe_reference_work(e, &a, &bytes, &err), PE_ERR_POSITION, "0.5");
+    }
+}
+
+/* A plan has tables by whole distance: a call between them has none. */
+TEST(a_plan_changes_nothing_between_whole_positions)
+{
+    static const char *const specs[] = { "alibi", "kerple", "fire", "sandwich", "rope+alibi" };
+    enum { N = 24 };
+    static float x[3][N * H * D], out[2][N * H * D];
+    double at[N];
+    uint64_t seed = 8;
+    for (int i = 0; i < COUNT(specs); i++) {
+        pe_encoding *e = encoding_of(specs[i], shape);
+        int64_t count = pe_encoding_param_count(e);
+        double *w = take(count, sizeof *w);
+        pe_plan *plan;
+        assert_ok(pe_encoding_init(e, (pe_params){ w, PE_F64, count }, 4, &err));
+        for (int n = 0; n < N; n++)
+            at[n] = 1.3 * n;
+        for (int n = 0; n < 3 * N * H * D; n++)
+            x[n / (N * H * D)][n % (N * H * D)] = (float)test_uniform(&seed);
+        pe_positions where = pe_positions_of(at, PE_F64, 1, N, 1);
+        pe_attention a = PE_MAKE(pe_attention, .q = pe_view_of(x[0], PE_F32, 1, N, H, D), .k = pe_view_of(x[1], PE_F32, 1, N, G, D),
+                                 .v = pe_view_of(x[2], PE_F32, 1, N, G, D), .q_at = where, .k_at = where, .mask.causal = true);
+        assert_ok(pe_plan_new(&plan, e, 40, 0, &PE_MAKE(pe_run, .params = { w, PE_F64, count }), &err));
+        for (int with = 0; with < 2; with++) {
+            size_t bytes;
+            pe_run run = PE_MAKE(pe_run, .params = { w, PE_F64, count }, .plan = with ? plan : NULL);
+            a.out = pe_view_of(out[with], PE_F32, 1, N, H, D);
+            assert_ok(pe_attention_work(e, &a, &run, &bytes, &err));
+            run.work = take((int64_t)bytes, 1);
+            run.work_bytes = bytes;
+            assert_ok(pe_attention_forward(e, &a, &run, &err));
+        }
+        assert_memory_equal(out[0], out[1], sizeof out[0]);
+        pe_plan_free(plan);
     }
 }

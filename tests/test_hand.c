@@ -158,6 +158,47 @@ TEST(fire_is_a_network_of_a_ratio_of_logarithms)
         assert_near(bias_at(e, PE_AFTER_SCALE, block(w, 9), 0, by_hand[n].i, by_hand[n].j), by_hand[n].value);
 }
 
+/* ------------------------------------------------ between whole positions */
+
+/* A query at 7.5, a key at 5.25: 2.25 apart.
+ *   alibi, slope 1/2: -1.125; with the two exchanged 1.125, symmetric -1.125
+ *   kerple: -2 ln(1 + 3 * 2.25) = -4.0953856867305112542;  power: -2 * 2.25^1.5 = -6.75
+ *   fire, c = 1, L = 4, one unit max(0, x): ln 3.25 / ln 8.5 = 0.55075633475558196863
+ *   sandwich of one frequency, 1, head 8 of 8: cos(2.25) / 8 = -0.078521702840342386114
+ *   pope, theta 100, q and k 0: (ln 2)^2 (cos 2.25 + cos 0.225) = -0.30180791030105517420 + 0.46834276669097573688 */
+TEST(between_whole_positions_the_formulas_hold)
+{
+    const double at[] = { 7.5, 5.25 }, kerple_block[] = { 2, 3 }, power_block[] = { 2, 1.5 }, fire_block[] = { 1, 4, 1, 0, 1, 0 };
+    const double zeros[2] = { 0 };
+    const struct {
+        const char *spec;
+        int64_t heads, head, back; /* back: the query is the one at 5.25 */
+        const double *w;
+        double value;
+    } by_hand[] = { { "alibi", 8, 7, 0, NULL, -2.25 / 256 },
+                    { "alibi", 8, 0, 0, NULL, -1.125 },
+                    { "alibi", 8, 0, 1, NULL, 1.125 },
+                    { "alibi:form=symmetric", 8, 0, 1, NULL, -1.125 },
+                    { "kerple", 1, 0, 0, kerple_block, -4.0953856867305112542 },
+                    { "kerple:form=power", 1, 0, 1, power_block, -6.75 },
+                    { "fire:hidden=1", 1, 0, 0, fire_block, 0.55075633475558196863 },
+                    { "sandwich:width=2", 8, 7, 0, NULL, -0.078521702840342386114 },
+                    { "pope:theta=100", 1, 0, 0, zeros, -0.30180791030105517420 + 0.46834276669097573688 } };
+    for (int n = 0; n < COUNT(by_hand); n++) {
+        double score[8] = { 0 }, x[2] = { 0 }, w[6] = { 0 };
+        pe_encoding *e = encoding_of(by_hand[n].spec, (pe_shape){ by_hand[n].heads, 0, 2, 0 });
+        int64_t count = pe_encoding_param_count(e);
+        pe_view vector = f64(x, 1, by_hand[n].heads, 2);
+        pe_tile t = { .size = sizeof(pe_tile), .score = f64(score, 1, by_hand[n].heads, 1), .q = vector, .k = vector,
+                      .q_at = pe_positions_of(at + by_hand[n].back, PE_F64, 1, 1, 1),
+                      .k_at = pe_positions_of(at + 1 - by_hand[n].back, PE_F64, 1, 1, 1) };
+        memcpy(w, by_hand[n].w ? by_hand[n].w : zeros, (size_t)count * sizeof *w);
+        assert_ok(pe_encoding_bias(e, PE_AFTER_SCALE, block(w, count), &t, &err));
+        assert_ok(pe_encoding_content(e, PE_BEFORE_SCALE, block(w, count), &t, &err));
+        assert_near(score[by_hand[n].head], by_hand[n].value);
+    }
+}
+
 /* ------------------------------------------------ forget */
 
 /* Two heads, three tokens. Gates f of head 0: 1/2, 1/4, 1/2; of head 1: sigmoid(0) = 1/2, sigmoid(ln 3) = 3/4, 1.

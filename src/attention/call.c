@@ -270,11 +270,10 @@ static pe_status check_numbers(const pe_attention *a, int64_t heads, pe_error *e
     return PE_OK;
 }
 
-/* Where nothing but a rotation sees the positions; tables by distance and a mask by position have whole ones. */
+/* A table by distance, a mask by position and a rotation that is centred at the query have whole positions. */
 static bool takes_fractions(const call *c)
 {
-    bool terms = c->e->hooks & (PE_HOOK_CONTENT | PE_HOOK_BIAS | PE_HOOK_VALUE);
-    return !terms && rotates_between(c->rotating) && !(c->rotating && c->rotating->recentres) &&
+    return adds_between(c->e, ~0u) && rotates_between(c->rotating) && !(c->rotating && c->rotating->recentres) &&
            c->a.mask.align != PE_ALIGN_POSITION;
 }
 

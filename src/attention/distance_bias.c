@@ -173,7 +173,7 @@ static void measure_block(const fused *f, const distance_bias *l, double *m, int
         return;
     }
     for (int64_t i = 0; i < count; i++)
-        m[i] = part_measure(l->p, f->p.w, d - i);
+        m[i] = part_measure(l->p, f->p.w, (double)(d - i));
 }
 
 static double bias_at(const fused *f, const distance_bias *l, int64_t h, double x)
@@ -211,7 +211,7 @@ static void fill_table(fused *f, distance_bias *l, int64_t first, int64_t count,
 
 static double bias_of(const fused *f, const distance_bias *l, int64_t h, int64_t distance)
 {
-    return bias_at(f, l, h, part_measure(l->p, f->p.w, distance));
+    return bias_at(f, l, h, part_measure(l->p, f->p.w, (double)distance));
 }
 
 /* A constant, or a line through two points of a piece: the slope from its ends, the level where the distance is 0. */
@@ -251,8 +251,8 @@ static int by_size(const void *a, const void *b)
 static void fill_shares(const fused *f, distance_bias *l)
 {
     for (int64_t i = 0; i < f->Tq; i++) {
-        int64_t at[PE_AXES_MAX];
-        l->share[i] = (float)l->p->row->share(l->p, f->p.w, position(f->p.a.q_at, i, at));
+        double at[PE_AXES_MAX];
+        l->share[i] = (float)l->p->row->share(l->p, f->p.w, position_real(f->p.a.q_at, i, at));
     }
 }
 
@@ -448,15 +448,19 @@ static void add_segments(const fused *f, const distance_bias *l, int64_t h, floa
     }
 }
 
-/* Places too far between for a table: pair by pair, by the row's functions themselves. */
+/* Places too far between for a table, or between whole ones: pair by pair, by the row's functions themselves. */
+static double apart(const fused *f, const distance_bias *l, int64_t i, int64_t j)
+{
+    return l->w->between ? coordinate_real(f->p.a.q_at, i, 0) - coordinate_real(f->p.a.k_at, j, 0)
+                         : (double)spacing_apart(l->w, i, j);
+}
+
 static void add_scattered(const fused *f, const distance_bias *l, int64_t h, int64_t i, const tile *t, float *s)
 {
     const row *r = l->p->row;
-    int64_t at[PE_AXES_MAX];
-    double share = r->share ? r->share(l->p, f->p.w, position(f->p.a.q_at, i, at)) : 1;
+    double at[PE_AXES_MAX], share = r->share ? r->share(l->p, f->p.w, position_real(f->p.a.q_at, i, at)) : 1;
     for (int64_t j = 0; j < t->n; j++)
-        s[j] +=
-            (float)(l->factor * bias_at(f, l, h, share * part_measure(l->p, f->p.w, spacing_apart(l->w, i, t->j + j))));
+        s[j] += (float)(l->factor * bias_at(f, l, h, share * part_measure(l->p, f->p.w, apart(f, l, i, t->j + j))));
 }
 
 static void add_row(const fused *f, const distance_bias *l, int64_t h, int64_t i, const tile *t, float *s)
@@ -513,14 +517,13 @@ static void shared_back(const fused *f, const distance_bias *l, int64_t h, int64
 static void scattered_back(const fused *f, const distance_bias *l, int64_t h, int64_t i, const tile *t, const float *ds)
 {
     const row *r = l->p->row;
-    int64_t at[PE_AXES_MAX];
-    position(f->p.a.q_at, i, at);
+    double at[PE_AXES_MAX];
+    position_real(f->p.a.q_at, i, at);
     double share = r->share ? r->share(l->p, f->p.w, at) : 1;
     for (int64_t j = 0; j < t->n; j++) {
         if (ds[j] == 0)
             continue;
-        int64_t d = spacing_apart(l->w, i, t->j + j);
-        double m = part_measure(l->p, f->p.w, d);
+        double d = apart(f, l, i, t->j + j), m = part_measure(l->p, f->p.w, d);
         double dx = r->bias_back(l->p, f->p.w, f->p.g.dparams, h, m * share, l->factor * (double)ds[j]);
         if (r->measure_back)
             r->measure_back(l->p, f->p.w, f->p.g.dparams, d, dx * share);
@@ -574,7 +577,7 @@ static void sum_table(const fused *f, const distance_bias *l)
     const row *r = l->p->row;
     int64_t total = l->w->total;
     for (int64_t x = 0; x < total; x++) {
-        int64_t d = spacing_distance(l->w, x);
+        double d = (double)spacing_distance(l->w, x);
         if (spacing_pads(l->w, x))
             continue;
         double m = part_measure(l->p, f->p.w, d), dm = 0;
@@ -612,11 +615,11 @@ static void sum_shared(const fused *f, const distance_bias *l)
             sum_between(f, l, h, s);
     for (int64_t x = 0; l->dmeasure && x < total; x++)
         if (!spacing_pads(l->w, x))
-            l->p->row->measure_back(l->p, f->p.w, f->p.g.dparams, spacing_distance(l->w, x),
+            l->p->row->measure_back(l->p, f->p.w, f->p.g.dparams, (double)spacing_distance(l->w, x),
                                     back_over(l->dmeasure + x, items, total));
     for (int64_t i = 0; l->dshare && i < f->Tq; i++) {
-        int64_t at[PE_AXES_MAX];
-        l->p->row->share_back(l->p, f->p.w, f->p.g.dparams, position(f->p.a.q_at, i, at),
+        double at[PE_AXES_MAX];
+        l->p->row->share_back(l->p, f->p.w, f->p.g.dparams, position_real(f->p.a.q_at, i, at),
                               back_over(l->dshare + i, items, f->Tq));
     }
 }

@@ -55,7 +55,8 @@ typedef struct spacing {
     int64_t total;     /* length of a table by falling distance, pads and all; 0: scattered */
     pe_distances told; /* the same as others read it: one band */
     bool q_rises;      /* from query to query                         */
-    bool scattered;    /* too far between for a table                */
+    bool between;      /* some stand between whole positions         */
+    bool scattered;    /* so, or too far between: no table           */
 } spacing;
 
 /* Which keys queries see: what mask.c works out once. */

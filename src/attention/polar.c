@@ -11,7 +11,7 @@ typedef struct polar_token {
 
 static void token_angles(const fused *f, polar_token *o, pe_positions at, int64_t t)
 {
-    double place = (double)coordinate(at, t, 0);
+    double place = coordinate_real(at, t, 0);
     for (int64_t d = 0; d < f->raw; d++)
         o->n[d] = place;
     f->k->turns(o->c, o->s, o->n, f->polar->polar.frequency, f->raw, f->raw);

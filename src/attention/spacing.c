@@ -189,8 +189,16 @@ static void lay_bands(const fused *f, spacing *w)
         w->total += 2 * PAD + w->band[n].high - w->band[n].low + 1;
         sum += w->band[n].high - w->band[n].low + 1;
     }
-    w->scattered = !fits || sum >= most;
+    w->scattered = !fits || sum >= most || w->between;
     w->total = w->scattered ? 0 : w->total;
+}
+
+static bool has_fractions(pe_positions p)
+{
+    for (int64_t t = 0; p.data && p.dtype == PE_F64 && t < p.tokens; t++)
+        if (coordinate_real(p, t, 0) != (double)coordinate(p, t, 0))
+            return true;
+    return false;
 }
 
 /* As a plan tells it: one band. */
@@ -210,6 +218,7 @@ spacing *spacing_for(fused *f, const part *p)
             return &f->spacing[n];
     spacing *w = &f->spacing[f->spacings++];
     w->weight = weight;
+    w->between = has_fractions(f->p.a.q_at) || has_fractions(f->p.a.k_at);
     w->q_rises = rises(w, queries(f));
     w->counted = !weight && positions_run(f->p.a.k_at) && f->p.a.k_at.step == 1;
     w->first = f->Tk ? coordinate(f->p.a.k_at, 0, 0) : 0;
@@ -230,7 +239,7 @@ void spacings_plan(fused *f)
     for (int n = 0; f->plan && n < f->spacings; n++) {
         const spacing *from = &f->plan->spacing[n];
         spacing *w = &f->spacing[n];
-        if (from->scattered || from->low > w->low || from->high < w->high)
+        if (w->between || from->scattered || from->low > w->low || from->high < w->high)
             continue;
         memcpy(w->band, from->band, sizeof w->band);
         w->bands = from->bands;

@@ -80,8 +80,7 @@ static void print_position(FILE *to, const pe_positions *p, int64_t token, int w
     size_t n = 0;
     for (int64_t x = 0; x < p->axes && n < 160; x++)
         if (p->data && p->dtype == PE_F64)
-            n += (size_t)snprintf(text + n, sizeof text - n, "%s%g", x ? "," : "",
-                                  ((const double *)p->data)[token * p->token_stride + x * p->axis_stride]);
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%g", x ? "," : "", io_position_real(*p, token, x));
         else
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%" PRId64, x ? "," : "", io_position(*p, token, x));
     fprintf(to, "%*s", width, text);

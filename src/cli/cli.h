@@ -117,7 +117,7 @@ extern const int cli_verb_count;
 #define CLI_OPTION_POS \
     { "pos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, \
       "positions from this .npy: int64, int32 or whole floats, (n,) or (n, axes)" }
-/* Of verbs that embed or rotate. */
+/* Of verbs whose formulas may hold between whole positions. */
 #define CLI_OPTION_POS_REAL \
     { "pos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, \
       "positions from this .npy, (n,) or (n, axes); fractions where the encoding is defined between positions" }

@@ -14,7 +14,7 @@
 static const cli_option options[] = {
     CLI_OPTION_N,
     CLI_OPTION_OUT,
-    CLI_OPTION_POS,
+    CLI_OPTION_POS_REAL,
     { "kpos", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "positions of the keys; default: those of the queries" },
     CLI_OPTION_START,
     CLI_OPTIONS_SHAPE,
@@ -76,7 +76,7 @@ static void note_mask(const cli_job *j)
     if (!prove_needs_mask(j->e, j->params))
         return;
     for (int64_t i = 0; i < lines * keys; i++)
-        if (io_position(j->k_at, i % keys, 0) > io_position(j->at, i / keys % j->at.tokens, 0))
+        if (io_position_real(j->k_at, i % keys, 0) > io_position_real(j->at, i / keys % j->at.tokens, 0))
             most = fmax(most, num_load(j->out.data, j->dtype, i));
     if (most > 0)
         cli_note(j->args,
@@ -89,14 +89,15 @@ static void note_mask(const cli_job *j)
 static cli_exit sum_query(cli_job *j, double *term, int64_t query)
 {
     pe_error err;
-    int64_t heads = pe_encoding_shape(j->e).heads, keys = j->k_at.tokens, at[PE_AXES_MAX];
+    int64_t heads = pe_encoding_shape(j->e).heads, keys = j->k_at.tokens;
+    double at[PE_AXES_MAX];
     for (int64_t a = 0; a < j->at.axes; a++)
-        at[a] = io_position(j->at, query, a);
+        at[a] = io_position_real(j->at, query, a);
     for (int64_t i = 0; i < heads * keys; i++)
         term[i] = 0;
     pe_tile tile = { .size = sizeof(pe_tile),
                      .score = pe_view_of(term, PE_F64, 1, 1, heads, keys),
-                     .q_at = pe_positions_of(at, PE_I64, 1, 1, j->at.axes),
+                     .q_at = pe_positions_of(at, PE_F64, 1, 1, j->at.axes),
                      .k_at = j->k_at };
     zoo_alike in;
     pe_status bad = zoo_alike_new(&in, j->e, 1, tile.q_at, tile.k_at, &err);

@@ -281,7 +281,7 @@ static bool weights_have_a_reach(const trial *t)
 
 static double measure_of(const trial *t, int64_t distance)
 {
-    return t->p->row->measure ? t->p->row->measure(t->p, t->w, distance) : (double)distance;
+    return t->p->row->measure ? t->p->row->measure(t->p, t->w, (double)distance) : (double)distance;
 }
 
 static bool measures_are_measure(const trial *t)
@@ -359,7 +359,7 @@ static bool bias_is_linear_between_knots(const trial *t)
     for (int i = 0; knots >= 0 && r->bias && t->asks && i < COUNT_OF(at); i++) {
         double x = measure_of(t, at[i]), by = fabs(x) / 8;
         if (r->share)
-            x *= r->share(t->p, t->w, (int64_t[PE_AXES_MAX]){ 9 });
+            x *= r->share(t->p, t->w, (double[PE_AXES_MAX]){ 9 });
         if (knot_between(t, knots, x - by, x + by))
             continue;
         double a = r->bias(t->p, t->w, 0, x - by), b = r->bias(t->p, t->w, 0, x), c = r->bias(t->p, t->w, 0, x + by);

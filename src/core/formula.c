@@ -102,8 +102,10 @@ static double tell_bias(const formula *f, const pe_question *of, tell *out)
         p->row->tell_bias(p, w, of->head, of->q_at, k_at, out);
     if (p->absolute)
         return p->row->absolute(p, of->head, k_at) - p->row->absolute(p, of->head, of->q_at);
-    double x = part_measure(p, w, part_place(p, of->q_at) - part_place(p, k_at));
-    return p->row->bias(p, w, of->head, p->row->share ? x * p->row->share(p, w, of->q_at) : x);
+    double x = part_measure(p, w, (double)(part_place(p, of->q_at) - part_place(p, k_at))), q[PE_AXES_MAX];
+    for (int64_t a = 0; a < p->axes; a++)
+        q[a] = (double)of->q_at[a];
+    return p->row->bias(p, w, of->head, p->row->share ? x * p->row->share(p, w, q) : x);
 }
 
 /* Lines for the row that the distance takes, and for entries that a formula gives: those that are computed, and those
@@ -286,7 +288,7 @@ static double tell_polar(const formula *f, const pe_question *of, tell *out)
                  tell_number(p->polar.frequency[d] * wide_two_pi().part[0]).text,
                  tell_factor(param(p, of->params, p->polar.phases, head * D + d)).text);
     }
-    polar_angles(p, apart, c, s);
+    polar_angles(p, (double)apart, c, s);
     return polar_term(p, of->params, head, (vec){ (void *)(uintptr_t)of->q, PE_F64, 0 },
                       (vec){ (void *)(uintptr_t)k, PE_F64, 0 }, c, s);
 }

@@ -84,12 +84,19 @@ static inline const int64_t *position(pe_positions p, int64_t token, int64_t at[
 }
 
 /* The same with their fractions; what is added to a fraction is so in float64. */
-static inline void position_real(pe_positions p, int64_t token, double at[PE_AXES_MAX])
+static inline double coordinate_real(pe_positions p, int64_t token, int64_t axis)
+{
+    if (!p.data || p.dtype != PE_F64)
+        return (double)coordinate(p, token, axis);
+    return (double)(p.start + token * p.step) +
+           ((const double *)p.data)[token * p.token_stride + axis * p.axis_stride];
+}
+
+static inline const double *position_real(pe_positions p, int64_t token, double at[PE_AXES_MAX])
 {
     for (int64_t a = 0; a < p.axes; a++)
-        at[a] = p.data && p.dtype == PE_F64 ? (double)(p.start + token * p.step) +
-                                                  ((const double *)p.data)[token * p.token_stride + a * p.axis_stride]
-                                            : (double)coordinate(p, token, a);
+        at[a] = coordinate_real(p, token, a);
+    return at;
 }
 
 /* Where a token stands: its coordinates rounded down, and with their fractions where it is between whole positions. */

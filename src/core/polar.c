@@ -24,12 +24,12 @@ double polar_slope(double x)
     return 1 / (1 + exp(-x));
 }
 
-void polar_angles(const part *p, int64_t distance, double *c, double *s)
+void polar_angles(const part *p, double distance, double *c, double *s)
 {
     int64_t D = p->shape.head_dim;
     const double *f = p->polar.frequency;
     for (int64_t d = 0; d < D; d++)
-        turn_cos_sin((double)distance, (wide){ { f[d], f[D + d], f[2 * D + d] } }, &c[d], &s[d]);
+        turn_cos_sin(distance, (wide){ { f[d], f[D + d], f[2 * D + d] } }, &c[d], &s[d]);
 }
 
 /* cos and sin of element d's angle with the phase of its key head. */
@@ -79,11 +79,11 @@ static void polar_pair(const pe_encoding *e, const part *p, pe_params w, const p
                        int64_t i, int64_t j)
 {
     double c[POLAR_MAX], s[POLAR_MAX];
-    int64_t q[PE_AXES_MAX], k[PE_AXES_MAX], H = e->shape.heads, group = H / e->shape.kv_heads, h = 0;
+    int64_t H = e->shape.heads, group = H / e->shape.kv_heads, h = 0;
     while (h < H && !pair_is_seen(t, h, i, j))
         h++;
     if (h < H)
-        polar_angles(p, position(t->k_at, j, k)[0] - position(t->q_at, i, q)[0], c, s);
+        polar_angles(p, coordinate_real(t->k_at, j, 0) - coordinate_real(t->q_at, i, 0), c, s);
     for (; h < H; h++) {
         vec x = row_vec(t->q, i, h), y = row_vec(t->k, j, h / group);
         if (!pair_is_seen(t, h, i, j))

@@ -179,11 +179,12 @@ typedef struct row {
     double (*fill)(const part *p, int tensor, int64_t i); /* must be there for FILL_ROW tensors */
 
     /* embed: elements first .. first + count - 1 of the code, and where their gradient goes: parameters that no other
-     * element's gradient goes to. fractional: at may have fractions */
+     * element's gradient goes to */
     void (*embed)(const part *p, pe_params w, const double *at, int64_t first, int64_t count, double *code);
     void (*embed_back)(const part *p, pe_params dw, const double *at, int64_t first, int64_t count,
                        const double *dcode); /* must be there where embed reads parameters */
-    bool fractional;
+
+    bool fractional; /* of embed, and of bias by distance: positions may have fractions */
 
     /* rotate: the rotation of pair n; gain: a factor on the whole vector (NULL: 1) */
     pair_rotation (*rotate)(const part *p, pe_side side, const int64_t *at, int64_t n);
@@ -199,15 +200,15 @@ typedef struct row {
     /* bias: each head's function of x = measure(distance) share(query); measure NULL: the distance itself; share
      * NULL: 1. So a table by distance holds a bias, whatever the length. The _back functions add to dw; bias_back
      * returns the gradient to x, and must be there where there are parameters */
-    double (*measure)(const part *p, pe_params w, int64_t distance); /* must rise or fall all the way on each side of 0
+    double (*measure)(const part *p, pe_params w, double distance); /* must rise or fall all the way on each side of 0
                                                                         where there are knots */
     void (*measures)(const part *p, double *out, int64_t distance,
                      int64_t count);                               /* falling distances; must be measure */
-    double (*share)(const part *p, pe_params w, const int64_t *q); /* must have knots beside it */
+    double (*share)(const part *p, pe_params w, const double *q); /* must have knots beside it */
     double (*bias)(const part *p, pe_params w, int64_t h, double x);
     double (*bias_back)(const part *p, pe_params w, pe_params dw, int64_t h, double x, double db);
-    void (*measure_back)(const part *p, pe_params w, pe_params dw, int64_t distance, double dm);
-    void (*share_back)(const part *p, pe_params w, pe_params dw, const int64_t *q, double ds);
+    void (*measure_back)(const part *p, pe_params w, pe_params dw, double distance, double dm);
+    void (*share_back)(const part *p, pe_params w, pe_params dw, const double *q, double ds);
     /* bias must be linear in x between these, at most so many, in any order; knots NULL: it is not */
     int64_t (*knots)(const part *p);
     double (*knot)(const part *p, pe_params w, int64_t i);

@@ -110,6 +110,7 @@ typedef struct cell {
     int64_t head;
     const uint8_t *seen; /* (Tk) of this query and head, or NULL */
     int64_t q_at[PE_AXES_MAX], k_at[PE_AXES_MAX];
+    double q_real, k_real; /* first coordinates with their fractions */
     vec q, k, dq, dk, relative, drelative;
     double gain; /* of queries: q has it, relative not yet */
 } cell;
@@ -150,7 +151,7 @@ static double dot(vec a, vec b, int64_t n)
 /* Which keys count: those the caller marks, or those at or before the query. */
 static bool counts(const cell *c, int64_t j)
 {
-    return c->seen ? c->seen[j] : c->k_at[0] <= c->q_at[0];
+    return c->seen ? c->seen[j] : c->k_real <= c->q_real;
 }
 
 static cell cell_of(const pe_encoding *e, pe_params w, const pe_tile *t, const pe_tile_grad *g, int64_t h, int64_t i)
@@ -166,6 +167,7 @@ static cell cell_of(const pe_encoding *e, pe_params w, const pe_tile *t, const p
         c.drelative = row_vec(g->drelative, i, h);
     }
     position(t->q_at, i, c.q_at);
+    c.q_real = coordinate_real(t->q_at, i, 0);
     const part *gains = e->relative ? rotating_part(e, PE_QUERY) : NULL;
     c.gain = gains ? gain_at(gains, PE_QUERY, c.q_at) : 1;
     return c;
@@ -178,6 +180,7 @@ static void cell_key(cell *c, const pe_tile *t, const pe_tile_grad *g, int64_t j
     if (g)
         c->dk = row_vec(g->dk, j, h);
     position(t->k_at, j, c->k_at);
+    c->k_real = coordinate_real(t->k_at, j, 0);
 }
 
 static step step_of(const part *p, const cell *c, double sum)
@@ -282,29 +285,44 @@ int64_t part_place(const part *p, const int64_t *at)
     return p->weighs ? place_by(p->weight, at, p->axes) : at[0];
 }
 
-double part_measure(const part *p, pe_params w, int64_t distance)
+double part_measure(const part *p, pe_params w, double distance)
 {
-    return p->row->measure ? p->row->measure(p, w, distance) : (double)distance;
+    return p->row->measure ? p->row->measure(p, w, distance) : distance;
+}
+
+bool adds_between(const pe_encoding *e, unsigned hooks)
+{
+    for (int n = 0; n < e->parts; n++) {
+        const part *p = &e->part[n];
+        unsigned of = p->hooks & hooks;
+        bool content = p->polar.on || p->count.on, bias = p->gates || (p->row->fractional && !p->absolute);
+        if ((of & PE_HOOK_CONTENT && !content) || (of & PE_HOOK_BIAS && !bias) || of & PE_HOOK_VALUE)
+            return false;
+    }
+    return true;
 }
 
 /* What a query and a key have between them; all heads share it. */
 typedef struct gap {
-    const int64_t *q, *k;
-    int64_t distance;
-    double measure, share, x;
+    int64_t q[PE_AXES_MAX], k[PE_AXES_MAX];
+    double q_real[PE_AXES_MAX];
+    double distance, measure, share, x;
 } gap;
 
-static gap gap_of(const part *p, pe_params w, const int64_t *q, const int64_t *k)
+static void gap_find(gap *g, const part *p, pe_params w, const pe_tile *t, int64_t i, int64_t j)
 {
-    gap g = { .q = q, .k = k, .share = 1 };
+    position(t->q_at, i, g->q);
+    position(t->k_at, j, g->k);
+    position_real(t->q_at, i, g->q_real);
+    g->share = 1;
     if (p->absolute)
-        return g;
-    g.distance = (int64_t)((uint64_t)part_place(p, q) - (uint64_t)part_place(p, k));
-    g.measure = part_measure(p, w, g.distance);
+        return;
+    g->distance = p->weighs ? (double)(int64_t)((uint64_t)part_place(p, g->q) - (uint64_t)part_place(p, g->k))
+                            : g->q_real[0] - coordinate_real(t->k_at, j, 0);
+    g->measure = part_measure(p, w, g->distance);
     if (p->row->share)
-        g.share = p->row->share(p, w, q);
-    g.x = g.measure * g.share;
-    return g;
+        g->share = p->row->share(p, w, g->q_real);
+    g->x = g->measure * g->share;
 }
 
 static double bias_value(const part *p, pe_params w, int64_t h, const gap *g)
@@ -322,7 +340,7 @@ static void bias_grad(const part *p, pe_params w, pe_params dw, int64_t h, const
     if (p->row->measure_back)
         p->row->measure_back(p, w, dw, g->distance, dx * g->share);
     if (p->row->share_back)
-        p->row->share_back(p, w, dw, g->q, dx * g->measure);
+        p->row->share_back(p, w, dw, g->q_real, dx * g->measure);
 }
 
 /* Gates are the caller's: nothing of a position is in them. */
@@ -352,12 +370,13 @@ static void bias_of(const pe_encoding *e, const part *p, pe_params w, const pe_t
     }
     for (int64_t i = 0; i < t->q_at.tokens; i++)
         for (int64_t j = 0; j < t->k_at.tokens; j++) {
-            int64_t q[PE_AXES_MAX], k[PE_AXES_MAX], h = 0, H = e->shape.heads;
+            int64_t h = 0, H = e->shape.heads;
+            gap between;
             while (h < H && !seen_at(t, h, i, j))
                 h++;
             if (h == H)
                 continue;
-            gap between = gap_of(p, w, position(t->q_at, i, q), position(t->k_at, j, k));
+            gap_find(&between, p, w, t, i, j);
             for (; h < H; h++)
                 if (!seen_at(t, h, i, j))
                     continue;

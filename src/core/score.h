@@ -7,9 +7,11 @@
 #include "core/encoding.h"
 #include "core/place.h"
 
-double part_measure(const part *p, pe_params w, int64_t distance);
+double part_measure(const part *p, pe_params w, double distance);
 int64_t part_place(const part *p, const int64_t *at);
 int64_t place_by(const int64_t *weight, const int64_t *at, int64_t axes); /* wraps: hidden pairs may lie anywhere */
+/* Whether what these hooks add is a function of the distance, or nothing of a position; not a row of a table. */
+bool adds_between(const pe_encoding *e, unsigned hooks);
 double part_entry(const part *p, pe_params w, const term *t, int64_t r, int64_t head, int64_t d); /* 0 outside */
 void part_entry_grad(const part *p, pe_params dw, const term *t, int64_t r, int64_t head, int64_t d, double x);
 
@@ -29,7 +31,7 @@ const part *polar_part(const pe_encoding *e);
 double polar_size(double x);
 double polar_slope(double x); /* of polar_size */
 /* cos and sin (D) of the angle of a key this far after its query, or of a position; without the phase. */
-void polar_angles(const part *p, int64_t distance, double *c, double *s);
+void polar_angles(const part *p, double distance, double *c, double *s);
 /* One pair of vectors with the angles of their distance. */
 double polar_term(const part *p, pe_params w, int64_t kv_head, vec q, vec k, const double *c, const double *s);
 void polar_content(const pe_encoding *e, const part *p, pe_params w, const pe_tile *t, const pe_tile_grad *g);

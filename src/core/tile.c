@@ -129,8 +129,9 @@ static pe_status check_tile(const pe_encoding *e, pe_stage stage, pe_params w, p
     if (stage != PE_BEFORE_SCALE && stage != PE_AFTER_SCALE)
         return pe_fail(err, PE_ERR_RANGE, "stage is %d; needs PE_BEFORE_SCALE or PE_AFTER_SCALE", (int)stage);
     TRY(check_params(e, w, err));
-    TRY(check_positions(&t->q_at, "q_at", 1, t->q_at.tokens, e->axes, err));
-    TRY(check_positions(&t->k_at, "k_at", 1, t->k_at.tokens, e->axes, err));
+    bool between = adds_between(e, content ? PE_HOOK_CONTENT : PE_HOOK_BIAS);
+    TRY(check_positions_real(&t->q_at, "q_at", 1, t->q_at.tokens, e->axes, between, err));
+    TRY(check_positions_real(&t->k_at, "k_at", 1, t->k_at.tokens, e->axes, between, err));
     TRY(check_view(score, name, (extent){ 1, t->q_at.tokens, s->heads, t->k_at.tokens }, how, err));
     if (content && pe_encoding_hooks_at(e, stage) & PE_HOOK_CONTENT) {
         TRY(check_view(&t->q, "q", (extent){ 1, t->q_at.tokens, s->heads, s->head_dim }, READS, err));
@@ -239,8 +240,8 @@ static pe_status check_value(const pe_encoding *e, pe_params w, pe_view *out, us
 {
     bool has = e->hooks & PE_HOOK_VALUE;
     TRY(check_params(e, w, err));
-    TRY(check_positions(q_at, "q_at", 1, q_at->tokens, e->axes, err));
-    TRY(check_positions(k_at, "k_at", 1, k_at->tokens, e->axes, err));
+    TRY(check_positions_real(q_at, "q_at", 1, q_at->tokens, e->axes, !has, err));
+    TRY(check_positions_real(k_at, "k_at", 1, k_at->tokens, e->axes, !has, err));
     TRY(check_view(out, how == WRITES ? "out" : "dout",
                    (extent){ 1, q_at->tokens, e->shape.heads, has ? e->shape.head_dim : -1 }, how, err));
     TRY(check_view(prob, "prob", (extent){ 1, q_at->tokens, e->shape.heads, k_at->tokens }, READS, err));

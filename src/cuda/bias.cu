@@ -179,7 +179,7 @@ extern "C" __global__ void __launch_bounds__(BIAS_THREADS) bias_sum(const bias_s
 /* Share number i is of a query at position i. */
 static __device__ void put_share(const bias_knots_args *a, int64_t i, double *least, double *most)
 {
-    int64_t at[8] = { i, 0, 0, 0, 0, 0, 0, 0 };
+    double at[8] = { (double)i, 0, 0, 0, 0, 0, 0, 0 };
     float s = (float)part_0::share(&a->part, block_of(a->params), at);
     ((float *)a->share)[i] = s;
     *least = fmin(*least, (double)s);
@@ -338,7 +338,7 @@ static __device__ void share_back(const knots_back_args *a, int64_t n, grads *g)
 {
     const bias_knots_args *f = &a->form;
     pe_params w = block_of(f->params), dw = { 0, false, g, 0, 0 };
-    int64_t at[8] = { n, 0, 0, 0, 0, 0, 0, 0 };
+    double at[8] = { (double)n, 0, 0, 0, 0, 0, 0, 0 };
     part_0::share_back(&f->part, w, dw, at, sum_heads(a, f->row + n));
 }
 

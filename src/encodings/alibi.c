@@ -12,9 +12,9 @@
 ON_DEVICE(
     enum { CONVENTION, FORM, MAX, OFFSET, TOTAL, SLOPES, PRODUCTS };
 
-    static double measure(const part *p, pe_params w, int64_t distance) {
+    static double measure(const part *p, pe_params w, double distance) {
         (void)w;
-        return num(p, FORM) != 0 ? fabs((double)distance) : (double)distance;
+        return num(p, FORM) != 0 ? fabs(distance) : distance;
     }
 
     static double bias(const part *p, pe_params w, int64_t h, double x) {
@@ -160,7 +160,7 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
                  tell_factor(product(p, h, k)).text, tell_factor(product(p, h, q)).text);
     else
         tell_say(out, "-%s · %s%" PRId64 " - %" PRId64 "%s = -%s · %s", m_text.text, *bar ? bar : "(", q[0], k[0],
-                 *bar ? bar : ")", m_text.text, tell_factor(measure(p, w, q[0] - k[0])).text);
+                 *bar ? bar : ")", m_text.text, tell_factor(measure(p, w, (double)(q[0] - k[0]))).text);
 }
 
 const row pe_row_alibi = {
@@ -180,6 +180,7 @@ const row pe_row_alibi = {
               .example_count = COUNT_OF(examples) },
     .init = init,
     .fill = fill_slope,
+    .fractional = true,
     .measure = measure,
     .bias = bias,
     .bias_back = bias_back,

@@ -11,14 +11,14 @@
 ON_DEVICE(
     enum { HIDDEN, LENGTH }; enum { C, L, W1, B1, W2, B2 };
 
-    static double measure(const part *p, pe_params w, int64_t distance) {
-        return log1p(param(p, w, C, 0) * fabs((double)distance));
+    static double measure(const part *p, pe_params w, double distance) {
+        return log1p(param(p, w, C, 0) * fabs(distance));
     }
 
     /* What a query divides by: psi of its position, or of L where that is further. */
-    static double reach(const part *p, pe_params w, const int64_t *q) { return fmax((double)q[0], param(p, w, L, 0)); }
+    static double reach(const part *p, pe_params w, const double *q) { return fmax(q[0], param(p, w, L, 0)); }
 
-    static double share(const part *p, pe_params w, const int64_t *q) {
+    static double share(const part *p, pe_params w, const double *q) {
         return 1 / log1p(param(p, w, C, 0) * reach(p, w, q));
     }
 
@@ -49,14 +49,14 @@ ON_DEVICE(
         return dx;
     }
 
-    static void measure_back(const part *p, pe_params w, pe_params dw, int64_t distance, double dm) {
-        double size = fabs((double)distance);
+    static void measure_back(const part *p, pe_params w, pe_params dw, double distance, double dm) {
+        double size = fabs(distance);
         grad(p, dw, C, 0, dm * size / (param(p, w, C, 0) * size + 1));
     }
 
-    static void share_back(const part *p, pe_params w, pe_params dw, const int64_t *q, double ds) {
+    static void share_back(const part *p, pe_params w, pe_params dw, const double *q, double ds) {
         double c = param(p, w, C, 0), limit = param(p, w, L, 0), far = reach(p, w, q), s = share(p, w, q);
-        double at_limit = (double)q[0] < limit ? 1 : (double)q[0] > limit ? 0 : 0.5; /* max splits a tie */
+        double at_limit = q[0] < limit ? 1 : q[0] > limit ? 0 : 0.5; /* max splits a tie */
         double dlog = -ds * s * s / (c * far + 1);
         grad(p, dw, C, 0, dlog * far);
         grad(p, dw, L, 0, at_limit * dlog * c);
@@ -142,7 +142,7 @@ static void tell_network(const part *p, pe_params w, int64_t h, double x, tell *
 static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
 {
     number_text c = tell_number(param(p, w, C, 0)), limit = tell_number(param(p, w, L, 0));
-    double x = measure(p, w, q[0] - k[0]) * share(p, w, q);
+    double at = (double)q[0], x = measure(p, w, (double)(q[0] - k[0])) * share(p, w, &at);
     tell_say(out, "x(%" PRId64 ", %" PRId64 ") = ", q[0], k[0]);
     tell_say(out, "log(1 + %s · |%" PRId64 " - %" PRId64 "|) / log(1 + %s · max(%s, %" PRId64 ")) = %s\n", c.text, q[0],
              k[0], c.text, limit.text, q[0], tell_number(x).text);
@@ -167,6 +167,7 @@ const row pe_row_fire = {
               .key_work = "hidden" },
     .init = init,
     .check_params = check_scales,
+    .fractional = true,
     .measure = measure,
     .share = share,
     .bias = bias,

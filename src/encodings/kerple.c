@@ -9,9 +9,9 @@
 ON_DEVICE(
     enum { FORM }; enum { R1, R2 };
 
-    static double measure(const part *p, pe_params w, int64_t distance) {
+    static double measure(const part *p, pe_params w, double distance) {
         (void)p, (void)w;
-        return fabs((double)distance);
+        return fabs(distance);
     }
 
     static double bias(const part *p, pe_params w, int64_t h, double x) {
@@ -110,6 +110,7 @@ const row pe_row_kerple = {
               .example_count = COUNT_OF(examples) },
     .init = init,
     .check_params = check_kernel,
+    .fractional = true,
     .measure = measure,
     .bias = bias,
     .bias_back = bias_back,

@@ -30,12 +30,12 @@ static pe_status init(part *p, pe_error *err)
     return PE_OK;
 }
 
-static double product(const part *p, pe_params w, int64_t distance)
+static double product(const part *p, pe_params w, double distance)
 {
     (void)w;
     double sum = 0, c, s;
     for (int64_t i = 0; i < whole(p, WIDTH) / 2; i++) {
-        turn_cos_sin((double)distance, ((const wide *)p->state)[i], &c, &s);
+        turn_cos_sin(distance, ((const wide *)p->state)[i], &c, &s);
         sum += c;
     }
     return sum;
@@ -81,7 +81,7 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
         else if (i == SHOWN - 2)
             tell_say(out, " + …");
     }
-    tell_say(out, ") / %s = %s / %s", tell_number(over).text, tell_factor(product(p, w, q[0] - k[0])).text,
+    tell_say(out, ") / %s = %s / %s", tell_number(over).text, tell_factor(product(p, w, (double)(q[0] - k[0]))).text,
              tell_number(over).text);
 }
 
@@ -105,6 +105,7 @@ const row pe_row_sandwich = {
               .example_count = COUNT_OF(examples),
               .key_work = "width" },
     .init = init,
+    .fractional = true,
     .measure = product,
     .measures = products,
     .bias = bias,

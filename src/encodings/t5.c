@@ -10,9 +10,9 @@ ON_DEVICE(
     enum { BUCKETS, MAX, DIRECTION, SCALE };
 
     /* The bucket. */
-    static double measure(const part *p, pe_params w, int64_t distance) {
+    static double measure(const part *p, pe_params w, double apart) {
         (void)w;
-        int64_t n = whole(p, BUCKETS), first = 0;
+        int64_t distance = (int64_t)apart, n = whole(p, BUCKETS), first = 0;
         if (num(p, DIRECTION) == 0) {
             n /= 2;
             if (distance < 0) {
@@ -94,7 +94,7 @@ static void tell_bucket(const part *p, int64_t distance, tell *out)
 
 static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
 {
-    int64_t row_at = (int64_t)measure(p, w, q[0] - k[0]);
+    int64_t row_at = (int64_t)measure(p, w, (double)(q[0] - k[0]));
     tell_say(out, "bucket(%" PRId64 " - %" PRId64 ") = bucket(%" PRId64 ") = ", q[0], k[0], q[0] - k[0]);
     tell_bucket(p, q[0] - k[0], out);
     tell_say(out, " = %" PRId64 "\n", row_at);

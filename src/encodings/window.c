@@ -13,10 +13,10 @@ static const pe_key keys[] = {
 static const char *const examples[] = { "window", "window:window=4/6", "window:window=2/7/7" };
 
 ON_DEVICE(/* The middle row is that of the query's own place; pairs out of reach may have any distance. */
-          static double measure(const part *p, pe_params w, int64_t distance) {
+          static double measure(const part *p, pe_params w, double distance) {
               (void)w;
-              int64_t last = p->tensor[0].shape[0] - 1, at = distance + last / 2;
-              return (double)(at < 0 ? 0 : at > last ? last : at);
+              int64_t last = p->tensor[0].shape[0] - 1;
+              return fmin(fmax(distance + (double)(last / 2), 0.0), (double)last);
           }
 
           static double bias(const part *p, pe_params w, int64_t h, double x) {
@@ -68,7 +68,7 @@ static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, c
     int64_t distance = 0, last = p->axes - 1;
     for (int64_t a = 0; a <= last; a++)
         distance += p->weight[a] * (q[a] - k[a]);
-    int64_t row_at = (int64_t)measure(p, w, distance);
+    int64_t row_at = (int64_t)measure(p, w, (double)distance);
     for (int64_t a = 0; a < last; a++)
         tell_say(out, "(");
     for (int64_t a = 0; a <= last; a++) {

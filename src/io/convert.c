@@ -14,6 +14,13 @@ int64_t io_position(pe_positions p, int64_t token, int64_t axis)
     return p.data ? at + ((const int64_t *)p.data)[token * p.token_stride + axis * p.axis_stride] : at;
 }
 
+double io_position_real(pe_positions p, int64_t token, int64_t axis)
+{
+    if (!p.data || p.dtype != PE_F64)
+        return (double)io_position(p, token, axis);
+    return (double)(p.start + token * p.step) + ((const double *)p.data)[token * p.token_stride + axis * p.axis_stride];
+}
+
 /* ---------------------------------------------------------------- convert */
 
 /* Copies of an array's or a tensor's elements in a type one can compute with. */

@@ -37,6 +37,7 @@
 
 /* A coordinate of a token of the first sequence: of a run, or of int64 in memory. */
 int64_t io_position(pe_positions p, int64_t token, int64_t axis);
+double io_position_real(pe_positions p, int64_t token, int64_t axis); /* fractions too */
 
 /* ---------------------------------------------------------------- errors */
 

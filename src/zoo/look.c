@@ -20,7 +20,7 @@ static double alike_gate(double at, int64_t head)
 static void alike_fill_gates(double *to, pe_positions at, int64_t heads)
 {
     for (int64_t i = 0; i < at.tokens * heads; i++)
-        to[i] = alike_gate((double)io_position(at, i / heads, 0), i % heads);
+        to[i] = alike_gate(io_position_real(at, i / heads, 0), i % heads);
 }
 
 /* The sequences of a batch have the same. */

@@ -28,6 +28,7 @@ static const struct {
     { "pe_*rotate*", "*at.dtype", "F64", 0 },
     { "pe_attention_*", "attention_value.*_at.dtype", "F64", 0 },
     { "pe_reference_*", "attention_value.*_at.dtype", "F64", 0 },
+    { "pe_encoding_*", "*at.dtype", "F64", 0 },
     { "*", "*at.st*", "-1", 0 },
     { "*", "*at.st*", "one *", 0 },
     { "pe_*rotate", "side", "[0-3]", 0 },
