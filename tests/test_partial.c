@@ -189,11 +189,12 @@ static void dual_definition(double out[WIDE], const float *q, const float *k, co
 static void dual_piece(const pe_encoding *e, pe_attention *a, float *k, float *v, int64_t i, int64_t from, int64_t n, pe_partial whole)
 {
     float out[WIDE], max, sum;
-    int64_t q_at = dual_place(i, from), k_at[CHUNKED];
+    int64_t *q_at = take(1, 8), *k_at = take(n, 8); /* the caller reads them again */
     pe_run run = PE_MAKE(pe_run, .work = NULL);
+    *q_at = dual_place(i, from);
     for (int64_t j = 0; j < n; j++)
         k_at[j] = (from + j) % CHUNK;
-    a->q_at = pe_positions_of(&q_at, PE_I64, 1, 1, 1);
+    a->q_at = pe_positions_of(q_at, PE_I64, 1, 1, 1);
     a->k_at = pe_positions_of(k_at, PE_I64, 1, n, 1);
     a->k = pe_view_of(k + from * WIDE, PE_F32, 1, n, 1, WIDE);
     a->v = pe_view_of(v + from * WIDE, PE_F32, 1, n, 1, WIDE);

@@ -9,6 +9,7 @@ typedef struct counts {
     float *panels; /* (heads of the table, columns / PANEL, D, PANEL) */
     float *rows;   /* (heads of the table, columns, Dp): backward */
     float *all;    /* (H, Tq, columns): direct */
+    bool *odd;     /* (H) some of them is not finite */
     int64_t columns, last;
     int64_t heads; /* of the table */
     bool finite;   /* the table */
@@ -18,8 +19,7 @@ typedef struct counts {
 typedef struct worker_counts {
     float *own, *at; /* (BQ, columns); direct: at is a place in those of all heads */
     float *grad;     /* (BQ, columns) */
-    bool made;       /* direct: of all heads */
-    bool odd;        /* some of them is not finite */
+    bool odd;        /* some of those at `at` is not finite */
 } worker_counts;
 
 static counts *own_counts(const fused *f)
@@ -58,6 +58,7 @@ static void counts_cut(fused *f, char *memory, int64_t *used)
     int64_t copies = f->backward ? fused_copies(f, c->heads) : 0;
     c->panels = fused_take(memory, used, c->heads * c->columns, sizeof(float) * (size_t)f->D);
     c->all = fused_take(memory, used, f->direct ? f->H * f->Tq : 0, sizeof(float) * (size_t)c->columns);
+    c->odd = fused_take(memory, used, f->direct ? f->H : 0, sizeof(bool));
     c->rows = fused_take(memory, used, f->backward ? c->heads * c->columns : 0, sizeof(float) * (size_t)f->Dp);
     c->dtable = fused_take(memory, used, copies * c->columns, sizeof(float) * (size_t)f->Dp);
 }
@@ -86,17 +87,8 @@ static void fill_panel(void *arg, int64_t n, int worker)
     ready_panel(f, c->panels + at * f->D, rows, f->Dp, count, f->D);
 }
 
-static void counts_fill(fused *f)
-{
-    counts *c = own_counts(f);
-    int64_t rows = c->heads * c->columns;
-    pool_run(f->p.pool, fill_panel, f, rows / PANEL);
-    c->finite = c->rows && !ready_odd(c->rows, 1, 0, rows * f->Dp);
-    clear_floats(c->dtable, f->backward ? fused_copies(f, c->heads) * c->columns * f->Dp : 0);
-}
-
-/* q T^t for a tile of queries; their q in qa. */
-static void make_products(const fused *f, scratch *s, const tile *t, float *to)
+/* q T^t for a tile of queries; their q in qa. Returns whether some of it is not finite. */
+static bool make_products(const fused *f, scratch *s, const tile *t, float *to)
 {
     const counts *c = own_counts(f);
     ready_raise(f, s->qa, t, f->ready.q, f->D, f->Dp, NULL, c->p->stage == PE_BEFORE_SCALE ? f->p.scale : 1);
@@ -105,27 +97,42 @@ static void make_products(const fused *f, scratch *s, const tile *t, float *to)
             f->k->gemm(to + h * t->m * c->columns + n, c->columns, s->qa + h * t->m * f->Dp, f->Dp, 1,
                        c->panels + ((c->heads == 1 ? 0 : t->h + h) * c->columns + n) * f->D, PANEL, t->m, PANEL, f->D,
                        false);
-    of_worker(s)->odd = of_worker(s)->odd || ready_odd(to, t->heads * t->m, c->columns, c->columns);
+    return ready_odd(to, t->heads * t->m, c->columns, c->columns);
 }
 
-/* Few queries have theirs made for all heads at once: the same tiles begin again for every tile of keys. */
+/* Few queries have theirs made once for all tiles of keys. */
+static void fill_products(void *arg, int64_t h, int worker)
+{
+    const fused *f = arg;
+    const counts *c = own_counts(f);
+    c->odd[h] = make_products(f, &f->scratch[worker], &(tile){ h, 1, 0, f->Tq, 0, 0 }, c->all + h * f->Tq * c->columns);
+}
+
+static void counts_fill(fused *f)
+{
+    counts *c = own_counts(f);
+    int64_t rows = c->heads * c->columns;
+    pool_run(f->p.pool, fill_panel, f, rows / PANEL);
+    pool_run(f->p.pool, fill_products, f, f->direct ? f->H : 0);
+    c->finite = c->rows && !ready_odd(c->rows, 1, 0, rows * f->Dp);
+    clear_floats(c->dtable, f->backward ? fused_copies(f, c->heads) * c->columns * f->Dp : 0);
+}
+
 static void counts_begin(const fused *f, scratch *s, const tile *t)
 {
     const counts *c = own_counts(f);
     worker_counts *w = of_worker(s);
-    int64_t each = f->Tq * c->columns;
     for (int64_t n = 0; f->backward && n < t->m * c->columns; n++)
         w->grad[n] = 0;
     if (!f->direct) {
-        w->odd = false;
         w->at = w->own;
-        make_products(f, s, t, w->at);
+        w->odd = make_products(f, s, t, w->at);
         return;
     }
-    for (int64_t h = 0; !w->made && h < f->H; h++)
-        make_products(f, s, &(tile){ h, 1, 0, f->Tq, 0, 0 }, c->all + h * each);
-    w->made = true;
-    w->at = c->all + t->h * each;
+    w->at = c->all + t->h * f->Tq * c->columns;
+    w->odd = false;
+    for (int64_t h = t->h; h < t->h + t->heads; h++)
+        w->odd = w->odd || c->odd[h];
 }
 
 /* What is hidden stays so, whatever the query has for it. */

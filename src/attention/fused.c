@@ -147,7 +147,7 @@ static bool cut_block(fused *f, char *memory)
     f->piece.O = fused_take(base, &used, rows, sizeof(float) * (size_t)f->Dw);
     f->piece.max = fused_take(base, &used, rows, sizeof(float));
     f->piece.sum = fused_take(base, &used, rows, sizeof(double));
-    f->piece.carry = fused_take(base, &used, f->carries && f->direct ? f->H * f->Tq : 0, sizeof(double));
+    f->piece.carry = fused_take(base, &used, f->carries ? rows : 0, sizeof(double));
     f->scratch = fused_take(base, &used, up_to(workers * (int64_t)sizeof(scratch), STRUCT_UNIT), 1);
     int64_t before = used;
     for (int64_t n = 0; n < workers && used >= 0; n++) {
@@ -227,7 +227,7 @@ static void find_loads(fused *f)
 {
     const part *rotating = f->p.a.rotated ? NULL : f->p.rotating;
     f->piece.keys = 256 * f->Tq > CHUNK ? 256 * f->Tq : CHUNK;
-    if (f->carries || f->Tk <= f->piece.keys) /* keys that are counted go one after the other */
+    if (f->Tk <= f->piece.keys)
         f->piece.keys = f->Tk;
     f->piece.count = f->piece.keys ? up_to(f->Tk, f->piece.keys) / f->piece.keys : 1;
     f->ready.rotate_k = rotating != NULL;
@@ -415,6 +415,6 @@ pe_status pe_attention_backward_work(const pe_encoding *e, const pe_attention *a
 void fused_ready(fused *f)
 {
     spacings_fill(f);
-    kinds_fill(f);
     ready_tokens(f);
+    kinds_fill(f); /* some meet the queries */
 }

@@ -85,7 +85,7 @@ typedef struct tokens {
 /* Sums of pieces of the keys, where few queries are split over them (fused_forward.c). */
 typedef struct pieces {
     float *O, *max;      /* (count, H, Tq, Dw), (count, H, Tq) */
-    double *sum, *carry; /* (count, H, Tq), (H, Tq) */
+    double *sum, *carry; /* (count, H, Tq) */
     int64_t count, keys; /* pieces, keys of one */
 } pieces;
 
@@ -134,7 +134,7 @@ typedef struct fused {
     bool backward;
     bool direct;  /* keys are read where they lie     */
     bool shell;   /* a plan's: there are no tokens, only distances */
-    bool carries; /* a term goes from key to key, from the right: no piece can be begun before its neighbour */
+    bool carries; /* a term goes from key to key, from the right */
     sights sight;
     tokens ready;
     pieces piece;

@@ -195,7 +195,7 @@ static void mix_c(float *o, int64_t o_row, const float *p, int64_t p_row, int64_
 static double count_c(float *s, const float *gate, int64_t n, double carry, const float *line, int64_t last)
 {
     for (int64_t j = n - 1; j >= 0; j--) {
-        carry += gate[j];
+        carry += count_step((double)gate[j]);
         double place = carry < (double)last ? carry : (double)last;
         int64_t at = (int64_t)place;
         at -= at == last;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Keys counted from right to left. The carry stays a double; within a vector gates are summed in float, on top of the
+ * Keys counted from right to left. The carry stays a double, of whole steps; within a vector gates are summed in float, on top of the
  * fraction of the carry, so that a place keeps its digits however far it is. */
 
 /* s + line at carry + after; carry is less than last. */
@@ -27,7 +27,7 @@ static double count_v(float *s, const float *gate, int64_t n, double carry, cons
         else
             y += beyond;
         vf_put(s + n, y, left);
-        carry += vf_first(after);
+        carry += count_step((double)vf_first(after));
     }
     return carry;
 }

@@ -19,6 +19,12 @@
 
 #define LANES 16 /* widths of tiles are multiples of this, on every rung */
 
+/* x, from 0 to 2^20, as a multiple of 2^-32: sums of such are the same in any order. */
+static inline double count_step(double x)
+{
+    return (double)(x + 0x1.8p20) - 0x1.8p20; /* the cast: where sums have more digits than their type */
+}
+
 typedef struct kernels {
     const char *name; /* the highest rung that filled it */
 
@@ -69,7 +75,8 @@ typedef struct kernels {
 
     /* Keys counted from right to left: carry grows by gate[j], and s[j] += line at min(carry, last), linear between
      * whole places; line has last + 1 elements, last >= 1. Gates and carry are 0 or more; one that is NaN, and all
-     * after it, count as the end. Returns the carry, within the float32 roundings of gates summed a block at a time. */
+     * after it, count as the end. Returns the carry, within the float32 roundings of gates summed a block at a time,
+     * each sum rounded by count_step. */
     double (*count)(float *s, const float *gate, int64_t n, double carry, const float *line, int64_t last);
 
     /* One run of pairs of `rows` rows, by pe_dtype of both x and y: PE_F32, PE_F16, PE_BF16 (the last two are computed
