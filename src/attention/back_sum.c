@@ -102,10 +102,13 @@ static void sum_tokens(void *arg, int64_t n, int worker)
     float *x = f->scratch[worker].load;
     int64_t t = n * LOAD, count = f->Tk - t < LOAD ? f->Tk - t : LOAD, all = f->tiles * BK * g->padded;
     for (int64_t i = 0; i < count; i++)
-        for (int64_t k = 0; k < f->G; k++)
-            for (int64_t d = 0; d < g->dim; d++)
-                x[(i * f->G + k) * g->dim + d] =
-                    (float)back_over(g->from + k * all + (t + i) * g->padded + d, f->back.splits, f->G * all);
+        for (int64_t k = 0; k < f->G; k++) {
+            const float *from = g->from + k * all + (t + i) * g->padded;
+            float *to = x + (i * f->G + k) * g->dim;
+            f->k->widen(to, from, PE_F32, g->dim);
+            for (int64_t c = 1; c < f->back.splits; c++)
+                f->k->add(to, from + c * f->G * all, g->dim);
+        }
     if (g->side == PE_KEY && f->back.dfrequency_k && f->p.g.dparams.data)
         frequencies_of_keys(f, x, t, count);
     if (g->side == PE_KEY && f->polar)

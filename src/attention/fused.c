@@ -199,6 +199,18 @@ static pe_status check_numbers(const call *c, pe_error *err)
     return check_number("scale", c->scale, "0 (the encoding's own) or a size of ", err);
 }
 
+/* Into how many shares the queries are cut, whatever the number of workers. Each share of a head has a ledger, which takes
+ * time to add up: there are items for many workers where each gets some tiles of queries, and for a few in any case. */
+static int64_t back_splits(const fused *f)
+{
+    enum { FEW_ITEMS = 8, MANY_ITEMS = 16, TILES = 4 };
+    int64_t tiles = fused_queries(f) ? fused_queries(f) : 1, few = (FEW_ITEMS + f->G - 1) / f->G;
+    int64_t splits = (MANY_ITEMS + f->G - 1) / f->G, worth = tiles * f->group / TILES;
+    splits = splits < worth ? splits : worth;
+    splits = splits > few ? splits : few;
+    return splits < tiles ? splits : tiles;
+}
+
 void fused_shape(fused *f)
 {
     const pe_attention *a = &f->p.a;
@@ -219,8 +231,7 @@ void fused_shape(fused *f)
     f->Tk = f->p.Tk;
     f->tiles = up_to(f->Tk, BK) / BK;
     f->direct = (f->Tq <= FEW || (f->Tq <= SOME && f->Tk >= MANY)) && !f->backward;
-    int64_t items = f->G < 8 ? (8 + f->G - 1) / f->G : 1; /* enough for a few workers, whatever their number */
-    f->back.splits = items < fused_queries(f) ? items : fused_queries(f) ? fused_queries(f) : 1;
+    f->back.splits = back_splits(f);
 }
 
 static void find_loads(fused *f)

@@ -196,7 +196,7 @@ void table_row_f64(table_maker *m, double *c, double *s, const spot *where)
 
 /* ------------------------------------------------ pe_rotate_table */
 
-#define PIECE 256 /* tokens of one job */
+#define PIECE 64 /* tokens of one job: some microseconds */
 
 typedef struct table_call {
     const pe_encoding *e;
