@@ -712,11 +712,13 @@ typedef struct pe_info {
 /* Formulas as text: how a number of an encoding is computed, "sin(5 · 10000^(-2/8)) = sin(5 · 0.1)".                */
 typedef struct pe_formula {
     unsigned hook;       /* which number: PE_HOOK_EMBED an element of the code, PE_HOOK_ROTATE a pair's frequency in
-                            radians, PE_HOOK_CONTENT and PE_HOOK_BIAS a term of a score, PE_HOOK_VALUE an element of
-                            the term that is added to a value; 0: the softmax scale                          */
+                            radians or, without pairs, the factor on a query, PE_HOOK_CONTENT and PE_HOOK_BIAS a term
+                            of a score, PE_HOOK_VALUE an element of the term that is added to a value; 0: the softmax
+                            scale                                                                            */
     pe_stage stage;      /* of a term of a score                                                             */
     const pe_info *info; /* the row; NULL: the softmax scale                                                 */
     int64_t count;       /* elements or pairs; 1: one number                                                 */
+    const char *text;    /* info->formula as the keys change it; the encoding owns it. NULL: the softmax scale */
 } pe_formula;
 #define PE_FORMULAS_MAX 32
 /* Returns how many there are; out gets the first `room` of them.                                                     */

@@ -36,7 +36,7 @@ SIZE(pe_pair, 88);
 AT(pe_pair, frequency, 40);
 AT(pe_pair, decay, 80);
 SIZE(pe_inputs, 16);
-SIZE(pe_formula, 24);
+SIZE(pe_formula, 32);
 
 /* With their size in front: what is there stays where it is. */
 AT(pe_cuda_options, device, 8);

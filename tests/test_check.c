@@ -28,6 +28,7 @@ typedef struct engine {
     const char *spec;
     int64_t D, dims, axes;
     double theta, denominator; /* 0: dims */
+    double steps;              /* 0: 1 */
     scale scale;
     double factor, trained, low, high; /* of a scaling; low and high: llama3's, or YaRN's beta_fast and beta_slow */
     double magnitude;
@@ -104,7 +105,7 @@ static void cos_sin(const engine *p, const int64_t *at, int64_t token, int64_t i
     if (p->by_head)
         steps = head_at;
     double f = round_to(frequency(p, i), p->freq), t = round_to((double)(p->zero ? 0 : steps), p->pos);
-    double angle = round_to(t * f, p->angle) * p->sign;
+    double angle = round_to(t * f * (p->steps > 0 ? p->steps : 1), p->angle) * p->sign;
     double value[] = { cos(angle) * (p->plain_cos ? 1 : p->magnitude), sin(angle) * (p->plain_sin ? 1 : p->magnitude) };
     *c = round_to(value[p->swapped], p->table);
     *s = round_to(value[!p->swapped], p->table);
@@ -437,6 +438,46 @@ TEST(float32_angles_are_ok_below_4096)
             expect_vectors(&p, "");
             expect_tables(&p, true, "");
         }
+    assert_int_equal(failures, 0);
+}
+
+/* frequencies= stands for theta and all that changes it: no bug of those fits it. */
+TEST(frequencies_of_their_own_fit_no_bug_of_a_base)
+{
+    engine p = engine_of(0);
+    p.spec = "rope:frequencies=1/0.1/0.01/0.001";
+    p.D = p.dims = 8;
+    failures = 0;
+    expect_vectors(&p, "");
+    expect_tables(&p, true, "");
+    p.spec = "rope:frequencies=1/0.1/0.01/0.001,dims=8";
+    p.D = 16;
+    expect_vectors(&p, "");
+    expect_tables(&p, true, "");
+    p.shift = 1;
+    expect_vectors(&p, "off-by-one");
+    assert_int_equal(failures, 0);
+}
+
+TEST(forgotten_steps_are_named)
+{
+    static const struct {
+        const char *spec;
+        double steps;
+    } cases[] = { { "rope:steps=0.5", 0.5 }, { "rope:steps=2", 2 }, { "rope:steps=4", 4 }, { "rope:steps=0.3", 0.3 } };
+    failures = 0;
+    for (int i = 0; i < COUNT(cases); i++) {
+        engine p = engine_of(0);
+        p.spec = cases[i].spec;
+        p.steps = cases[i].steps;
+        expect_vectors(&p, "");
+        p.steps = 1;
+        expect_vectors(&p, "steps-ignored");
+        expect_tables(&p, true, "steps-ignored");
+        expect_verdict(CHECK_MISMATCH, "rope");
+        p.adjacent_in = p.adjacent_out = true;
+        expect_vectors(&p, "pair-layout and steps-ignored");
+    }
     assert_int_equal(failures, 0);
 }
 

@@ -115,6 +115,9 @@ expect 2 "unknown verb ?[31mx" posenc help $'\033[31mx' # which a terminal would
 expect 2 "did you mean 'rope'?" posenc table rop -n 4
 expect 2 "did you mean 'theta'?" posenc table rope:thet=3 -n 4
 expect 2 "did you mean 'rope'?" posenc list rop
+expect 0 "its term replaces q.k, before the scale" posenc list pope
+expect 0 "its term is added before the scale" posenc list shaw
+expect 0 "column c is element c of p_t[2i] = 0.5 sin(t f_i), p_t[2i+1] = 0.5 cos(t f_i), f_i = 2π /" posenc table sinusoidal:periods=4/12,scale=0.5 --model-dim 4 -n 2
 expect 2 "did you mean f32?" posenc table rope -n 4 --dtype f23
 expect 2 "needs SPEC" posenc table
 expect 2 "unexpected argument alibi" posenc table rope alibi

@@ -73,7 +73,7 @@ static explain_facts facts_of(const zoo_model *m, int group)
 }
 
 /* What people read of it, on one line. */
-static void expect_words(const zoo_model *m, int64_t length, const char *wording)
+static const char *expect_words(const zoo_model *m, int64_t length, const char *wording)
 {
     static char text[60000];
     result *r = result_new();
@@ -90,6 +90,7 @@ static void expect_words(const zoo_model *m, int64_t length, const char *wording
     text[used] = 0;
     if (wording && !strstr(text, wording))
         fail_msg("'%s' is not in: %s", wording, text);
+    return text;
 }
 
 /* ------------------------------------------------ facts */
@@ -215,6 +216,18 @@ TEST(encodings_are_told_as_they_are)
         explain_clear(&f);
         zoo_free(m);
     }
+}
+
+/* alpha's help is "see floor". */
+TEST(a_key_that_leans_on_another_is_shown_with_it)
+{
+    zoo_model *m = plain("inkling", 1024, 1024);
+    assert_null(strstr(expect_words(m, 0, "distances 1024 (N:"), "see floor"));
+    zoo_free(m);
+    m = plain("inkling:floor=64", 1024, 1024);
+    expect_words(m, 0, "floor 64 (scores of queries from here on are multiplied");
+    expect_words(m, 0, "alpha 0.1 (see floor)");
+    zoo_free(m);
 }
 
 TEST(long_lists_are_cut)

@@ -32,6 +32,9 @@ sed 's/"llama"/"olmo3"/; s/"num_hidden_layers": 2/"num_hidden_layers": 4, "slidi
 config linear.json 16384 '{"type": "linear", "factor": 4.0}'
 head -c 300 llama.json | tr '\n' '\0' >zero.json
 
+printf '{"model_type":"inkling_text","num_hidden_layers":4,"local_layer_ids":[0,2,3],"max_position_embeddings":4096}' >inkling.json
+sed 's/}/,"log_scaling_n_floor":1024}/' inkling.json >floor.json
+
 # plans, settings and refusals; a config.json on stdin gives the same plan, and the same text with it
 each <<'T'
 0|* yarn factor 8|from llama.json - --to 32k
@@ -41,6 +44,10 @@ each <<'T'
 3|stdin|from /dev/null - --to 32k
 3|stdin|from zero.json - --to 32k
 0|none 18 (46-63), 8 x|extend llama.json --to 32k
+0|spec 3x inkling:distances=512, 1x inkling trained|extend inkling.json --to 32k
+0|"specs": ["inkling:distances=512", "inkling"]|extend inkling.json --to 32k --json
+0|any length is defined. There is nothing to set|extend inkling.json --to 32k
+0|any length is defined; log_scaling_n_floor makes|extend floor.json --to 32k
 0|* yarn factor 8|extend llama.json --to 32k
 0|recommended ntk because up to 4 times the length|extend llama.json --to 16k
 0|pairs 46-62 still reach new angles, up to 1.45 x|extend llama.json --to 16k

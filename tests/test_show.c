@@ -544,6 +544,22 @@ TEST(captions_say_which_head_changes_most)
     assert_true(others > 2);
 }
 
+/* A content term that stands for q.k is not added to it. */
+TEST(what_replaces_the_product_is_not_called_a_term_that_is_added)
+{
+    for (int spoken = ENGLISH; spoken <= CHINESE; spoken++) {
+        static const char *const instead[] = { "in place of q·k", "代替 q·k" }, *const added[] = { "add", "加" };
+        show_request r = request_of(64);
+        r.language = (language)spoken;
+        const figure *f = figure_of("pope", "decay", &r), *g = figure_of("pope", "bias", &r);
+        assert_has(f->caption, instead[spoken], NULL);
+        assert_has(f->y_label, instead[spoken], NULL);
+        assert_has(g->title, instead[spoken], NULL);
+        assert_null(strstr(f->caption, added[spoken]));
+        assert_has(figure_of("cope", "decay", &r)->caption, added[spoken], NULL);
+    }
+}
+
 /* Equal words attend alike without an encoding, and with one that is none; captions say how far they are apart. */
 TEST(equal_words_attend_alike_only_without_an_encoding)
 {

@@ -44,6 +44,50 @@ TEST(every_row_has_an_idea_that_fits_its_hooks)
     }
 }
 
+/* What an idea's advice says of its rows holds for each of their examples. */
+static bool has_no_parameters(const pe_encoding *e) { return pe_encoding_param_count(e) == 0; }
+static bool keeps_the_kernel(const pe_encoding *e) { return !pe_encoding_replaces(e); }
+static bool learns_or_keeps_the_kernel(const pe_encoding *e) { return !has_no_parameters(e) || keeps_the_kernel(e); }
+static bool takes_nothing_of_tokens(const pe_encoding *e)
+{
+    return !pe_encoding_inputs(e).gates && !pe_encoding_inputs(e).relative;
+}
+static bool takes_something_of_tokens(const pe_encoding *e)
+{
+    return !takes_nothing_of_tokens(e) || pe_encoding_hooks(e) & PE_HOOK_CONTENT;
+}
+
+TEST(advice_is_true_of_every_row_of_its_idea)
+{
+    static const struct {
+        const char *words;
+        bool (*holds)(const pe_encoding *e);
+    } promises[] = {
+        { "no parameters", has_no_parameters },
+        { "nothing to set", has_no_parameters },
+        { "no change to the attention kernel", keeps_the_kernel },
+        { "where nothing is learned the attention kernel stays as it is", learns_or_keeps_the_kernel },
+        { "positions follow from the tokens", takes_nothing_of_tokens }, /* gates and vectors are no positions */
+        { "what is added to a score is computed from the tokens", takes_something_of_tokens },
+    };
+    int checked = 0;
+    for (int i = 0; i < pe_info_count(); i++)
+        for (int n = 0; n < pe_info_at(i)->example_count; n++)
+            for (int k = 0; k < COUNT(promises); k++) {
+                if (!strstr(pe_idea_advice(pe_info_at(i)->idea), promises[k].words))
+                    continue;
+                pe_encoding *e;
+                const char *spec = pe_info_at(i)->examples[n];
+                if (pe_encoding_new(&e, spec, (pe_shape){ .heads = 8, .head_dim = 64, .model_dim = 64 }, NULL))
+                    continue;
+                if (!promises[k].holds(e))
+                    fail_msg("%s: \"%s\" is not true of it", spec, promises[k].words);
+                pe_encoding_free(e);
+                checked++;
+            }
+    assert_true(checked > 10);
+}
+
 TEST(a_row_with_too_many_keys_is_refused)
 {
     assert_int_equal(fits(0, NULL), PE_OK);

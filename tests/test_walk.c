@@ -4,6 +4,7 @@
  * A walk's lines are equations: their sides are evaluated here, with the rounding of every number that is shown carried
  * along, and have to agree; and what they lead to is the library's. */
 #include "draw_case.h"
+#include "base/tell.h"
 #include "result/result.h"
 
 #include "show/show.h"
@@ -198,7 +199,7 @@ static void check_walk(const char *spec, const walk *w, tally *t)
             }
             quantity q = value_of(text); /* the side before the number, against the number unrounded */
             t->lines++;
-            t->checked += q.known;
+            t->checked += q.known && strcmp(l->text, tell_number(l->value[0]).text); /* else it is printed once */
             if (q.known && fabs(q.x - l->value[0]) > q.error + 1e-9 * fabs(q.x) + 1e-12)
                 fail_msg("%s: step %d: %s is %.9g; the library has %.9g", spec, i + 1, line, q.x, l->value[0]);
         }
@@ -511,7 +512,8 @@ TEST(specs_of_every_kind_walk_and_agree)
             "deberta:terms=c2p", "xpos:centre=100,gamma=0.9" } },
         { 5, 0,
           { "sinusoidal+alibi", "rope+t5", "sinusoidal:join=concat", "shaw+learned+rope", "cope+alibi:convention=falcon",
-            "rope:turn=qkvo", "xpos+window:window=9", "integer:join=concat,width=1+binary" } },
+            "rope:turn=qkvo", "inkling:floor=2,alpha=0.5,distances=4,width=2", "inkling:floor=9,distances=4",
+            "rope:dims=0,temperature=0.1,floor=2,shift=1", "rope:dims=4,temperature=0.1,floor=2,shift=1", "xpos+window:window=9", "integer:join=concat,width=1+binary" } },
     };
     for (int i = 0; i < COUNT(cases); i++)
         for (const char *const *spec = cases[i].specs; *spec; spec++) {
@@ -520,6 +522,86 @@ TEST(specs_of_every_kind_walk_and_agree)
             r.other_count = cases[i].key != 0;
             walk_spec(*spec, r);
         }
+}
+
+/* What multiplies a query where no pair rotates is told with its numbers, and nothing is called a rotation. */
+TEST(a_factor_on_queries_is_told_where_nothing_rotates)
+{
+    static const struct {
+        const char *spec, *text;
+        double tau;
+    } cases[] = {
+        { "inkling:floor=2,alpha=0.5,distances=4,width=2", "1 + 0.5 · log(max((7 + 1) / 2, 1))", 1.693147180559945 },
+        { "inkling:floor=9,distances=4", "1 + 0.1 · log(max((7 + 1) / 9, 1))", 1 },
+        { "rope:dims=0,temperature=0.1,floor=2,shift=1", "1 + 0.1 · log(1 + max(floor((7 + 1) / 2), 0))",
+          1.160943791243410 },
+    };
+    for (int i = 0; i < COUNT(cases); i++)
+        for (int spoken = ENGLISH; spoken <= CHINESE; spoken++) {
+            walk_request r = ask(7, 8);
+            r.language = (language)spoken;
+            const walk *w = walk_of(cases[i].spec, r);
+            const walk_line *tau = line_named(w, "tau"), *first = line_named(w, "q'[0]");
+            assert_non_null(step_titled(w, "the query is multiplied by tau"));
+            assert_null(step_titled(w, "the query is rotated, pair by pair"));
+            assert_null(step_titled(w, "the frequency of each pair"));
+            assert_null(line_named(w, "k'[0]"));
+            assert_non_null(tau);
+            assert_string_equal(tau->text, cases[i].text);
+            assert_true(fabs(tau->value[0] - cases[i].tau) < 1e-15);
+            assert_true(first && strstr(first->text, "tau · q[0] = "));
+        }
+    assert_null(step_titled(walk_of("rope:dims=0", ask(7, 8)), "the frequency of each pair"));
+}
+
+/* The formula of a step is that of the spec, not that of the row. */
+TEST(formulas_follow_the_keys)
+{
+    static const char code[] = "the code of a position", pairs[] = "the frequency of each pair";
+    static const struct {
+        const char *spec, *step, *formula;
+    } cases[] = {
+        { "sinusoidal", code, "p_t[2i] = sin(t theta^(-2i/d)), p_t[2i+1] = cos(t theta^(-2i/d))" },
+        { "sinusoidal:periods=4/12/20/28", code,
+          "p_t[2i] = sin(t f_i), p_t[2i+1] = cos(t f_i), f_i = 2π / periods[i]" },
+        { "sinusoidal:frequencies=1/0.5/0.3/0.01", code,
+          "p_t[2i] = sin(t f_i), p_t[2i+1] = cos(t f_i), f_i = frequencies[i]" },
+        { "sinusoidal:min_timescale=2", code,
+          "p_t[2i] = sin(t f_i), p_t[2i+1] = cos(t f_i), f_i = 2 (theta/2)^(-2i/d)" },
+        { "sinusoidal:scale=0.5,steps=0.25,offset=-2", code,
+          "p_t[2i] = 0.5 sin(0.25 (t - 2) f_i), p_t[2i+1] = 0.5 cos(0.25 (t - 2) f_i), f_i = theta^(-2i/d)" },
+        { "sinusoidal:layout=halves,order=cos-sin,denominator=d-2", code,
+          "p_t[i] = cos(t f_i), p_t[i + d/2] = sin(t f_i), f_i = theta^(-2i/(d-2))" },
+        { "sinusoidal:axes=2,steps=1/0.25", code,
+          "p_t[2i] = sin(steps[axis] t f_i), p_t[2i+1] = cos(steps[axis] t f_i), f_i = theta^(-2i/d)" },
+        { "rope", pairs, "(x, y) -> m (x cos a - y sin a, x sin a + y cos a), a = t theta^(-2i/d)" },
+        { "rope:frequencies=1/0.5/0.1/0.01", pairs,
+          "(x, y) -> m (x cos a - y sin a, x sin a + y cos a), a = t f_i, f_i = frequencies[i]" },
+        { "rope:steps=0.5,sign=negative", pairs,
+          "(x, y) -> m (x cos a - y sin a, x sin a + y cos a), a = -0.5 t f_i, f_i = theta^(-2i/d)" },
+        { "rope:scaling=linear,factor=4,denominator=d-2", pairs,
+          "(x, y) -> m (x cos a - y sin a, x sin a + y cos a), a = t f_i, f_i = theta^(-2i/(d-2)) / factor" },
+        { "rope:scaling=yarn,factor=4,trained=64", pairs,
+          "(x, y) -> m (x cos a - y sin a, x sin a + y cos a), a = t f_i, f_i = yarn(theta^(-2i/d))" },
+        { "rope:scaling=ntk,alpha=8", pairs,
+          "(x, y) -> m (x cos a - y sin a, x sin a + y cos a), a = t f_i, f_i = (theta alpha^(d/(d-2)))^(-2i/d)" },
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
+        const walk_step *step = step_titled(walk_of(cases[i].spec, ask(5, 8)), cases[i].step);
+        assert_non_null(step);
+        assert_string_equal(step->formula, cases[i].formula);
+    }
+}
+
+TEST(a_number_that_stands_for_itself_is_printed_once)
+{
+    const walk *w = walk_of("rope:frequencies=1/0.5/0.1/0.01", ask(5, 8));
+    assert_has(printed(w), "f_0  = 1\n", "f_1  = 0.5\n", NULL);
+    assert_null(strstr(printed(w), "= 1 = 1"));
+    const walk_line *l = line_named(walk_of("sinusoidal:frequencies=1/0.5/0.3/0.01", ask(5, 8)), "p_5[0]");
+    assert_string_equal(l->text, "sin(5 · 1)");
+    l = line_named(walk_of("sinusoidal:periods=4/12/20/28", ask(5, 8)), "p_5[0]");
+    assert_string_equal(l->text, "sin(5 · 2π / 4) = sin(5 · 1.5708)");
 }
 
 TEST(both_languages_have_the_same_numbers)

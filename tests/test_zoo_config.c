@@ -30,8 +30,27 @@ static pe_status read_with(zoo_model **m, const char *text, zoo_options options)
     return zoo_read_config(m, "config.json", json, n, &options, &err);
 }
 
-/* "text llama 32/8x128 4096/4096: 32x rope, 8 windows of 4096 | vision ...": parts, their types, heads / key heads x
- * width of the first layer, trained and served lengths, and what the layers do; the long lists of longrope are cut. */
+/* "; 5 sliding_attention, 1 full_attention", over and over; nothing where layers are of one kind without a name. */
+static size_t put_kinds(char *out, size_t room, const zoo_part *part)
+{
+    int64_t period = 1, n = 0, run;
+    size_t used = 0;
+    while (n < part->layers) { /* the shortest after which kinds come again */
+        for (n = period; n < part->layers && !strcmp(part->layer[n].kind, part->layer[n - period].kind);)
+            n++;
+        period += n < part->layers;
+    }
+    for (n = 0; n < period && n < part->layers && (period > 1 || *part->layer[0].kind); n += run) {
+        for (run = 1; n + run < period && !strcmp(part->layer[n].kind, part->layer[n + run].kind);)
+            run++;
+        used += (size_t)snprintf(out + used, room - used, "%s %" PRId64 " %s", n ? "," : ";", run, part->layer[n].kind);
+    }
+    return used;
+}
+
+/* "text llama 32/8x128 4096/4096: 32x rope, 8 windows of 4096; 3 sliding_attention, 1 full_attention | vision ...":
+ * parts, their types, heads / key heads x width of the first layer, trained and served lengths, what the layers do, and
+ * their kinds until they come again; the long lists of longrope are cut. */
 static const char *summary(const zoo_model *m)
 {
     static char text[4096];
@@ -55,6 +74,7 @@ static const char *summary(const zoo_model *m)
         if (windows)
             used +=
                 (size_t)snprintf(text + used, sizeof text - used, ", %" PRId64 " windows of %" PRId64, windows, window);
+        used += put_kinds(text + used, sizeof text - used, part);
     }
     return text;
 }
@@ -107,13 +127,13 @@ static const struct {
       "gemma 8/1x256 8192/8192: 18x rope" },
     { "Gemma-2-9B",
       "{'model_type':'gemma2','head_dim':256,'hidden_size':3584,'max_position_embeddings':8192,'num_attention_heads':16,'num_hidden_layers':42,'num_key_value_heads':8,'query_pre_attn_scalar':256,'rope_theta':10000.0,'sliding_window':4096,'sliding_window_size':4096}",
-      "gemma2 16/8x256 8192/8192: 42x rope, 21 windows of 4096" },
+      "gemma2 16/8x256 8192/8192: 42x rope, 21 windows of 4096; 1 sliding_attention, 1 full_attention" },
     { "Gemma-3-4B",
       "{'architectures':['Gemma3ForConditionalGeneration'],'model_type':'gemma3','mm_tokens_per_image':256,'text_config':{'hidden_size':2560,'intermediate_size':10240,'model_type':'gemma3_text','num_hidden_layers':34,'rope_scaling':{'factor':8.0,'rope_type':'linear'},'sliding_window':1024},'vision_config':{'hidden_size':1152,'image_size':896,'intermediate_size':4304,'model_type':'siglip_vision_model','num_attention_heads':16,'num_hidden_layers':27,'patch_size':14,'vision_use_head':false}}",
-      "text gemma3_text 8/4x256 0/131072: 29x rope, 5x rope:theta=1000000,scaling=linear,factor=8, 29 windows of 1024 | vision siglip_vision_model 16/16x72 4096/4096: 27x learned:rows=4096" },
+      "text gemma3_text 8/4x256 0/131072: 29x rope, 5x rope:theta=1000000,scaling=linear,factor=8, 29 windows of 1024; 5 sliding_attention, 1 full_attention | vision siglip_vision_model 16/16x72 4096/4096: 27x learned:rows=4096" },
     { "gpt-oss-20b",
       "{'model_type':'gpt_oss','head_dim':64,'hidden_size':2880,'initial_context_length':4096,'max_position_embeddings':131072,'num_attention_heads':64,'num_hidden_layers':4,'num_key_value_heads':8,'layer_types':['sliding_attention','full_attention','sliding_attention','full_attention'],'rope_scaling':{'beta_fast':32.0,'beta_slow':1.0,'factor':32.0,'original_max_position_embeddings':4096,'rope_type':'yarn','truncate':false},'rope_theta':150000,'sliding_window':128}",
-      "gpt_oss 64/8x64 4096/131072: 4x rope:theta=150000,scaling=yarn,factor=32,trained=4096,truncate=no, 2 windows of 128" },
+      "gpt_oss 64/8x64 4096/131072: 4x rope:theta=150000,scaling=yarn,factor=32,trained=4096,truncate=no, 2 windows of 128; 1 sliding_attention, 1 full_attention" },
     { "DeepSeek-V2-Lite",
       "{'model_type':'deepseek_v2','hidden_size':2048,'kv_lora_rank':512,'max_position_embeddings':163840,'num_attention_heads':16,'num_hidden_layers':27,'num_key_value_heads':16,'q_lora_rank':null,'qk_nope_head_dim':128,'qk_rope_head_dim':64,'rope_scaling':{'beta_fast':32,'beta_slow':1,'factor':40,'mscale':0.707,'mscale_all_dim':0.707,'original_max_position_embeddings':4096,'type':'yarn'},'rope_theta':10000,'v_head_dim':128}",
       "deepseek_v2 16/16x192 4096/163840: 27x rope:pairs=adjacent,dims=64,range=trailing,scaling=yarn,factor=40,trained=4096,mscale=0.707,mscale_all_dim=0.707,softmax=1.5896261651208736" },
@@ -153,6 +173,15 @@ static const struct {
     { "BLOOM-560m",
       "{'model_type':'bloom','n_embed':1024,'hidden_size':1024,'n_layer':24,'num_attention_heads':16,'seq_length':2048,'offset_alibi':100}",
       "bloom 16/16x64 2048/2048: 24x alibi" },
+    { "Intern-S1-Pro, the first layers",
+      "{'model_type':'interns1_pro','text_config':{'model_type':'interns1_pro_text','head_dim':128,'hidden_size':4096,'num_hidden_layers':2,'num_attention_heads':64,'num_key_value_heads':4,'max_position_embeddings':262144,'rope_theta':5000000,'rope_scaling':{'fope_init_factor':0.5,'fope_sep_head':true,'num_inv_freq':null,'rope_type':'default'}}}",
+      "text interns1_pro_text 64/4x128 262144/262144: 2x fope:theta=5000000,trained=262144,spread=0.5,still=1" },
+    { "Intern-S1-Pro, shared mixtures, all frequencies that turn",
+      SMALL("interns1_pro_text", "2") ",'rope_theta':10000,'rope_parameters':{'fope_sep_head':false,'num_inv_freq':3,'rope_theta':10000}}",
+      "interns1_pro_text 4/4x16 128/128: 2x fope:trained=128,heads=shared,spread=0.1,still=1" },
+    { "Intern-S1-Pro without FoPE",
+      SMALL("interns1_pro_text", "2") ",'rope_theta':10000,'rope_scaling':{'rope_type':'default'}}",
+      "interns1_pro_text 4/4x16 128/128: 2x rope" },
     { "MPT-7B",
       "{'model_type':'mpt','attn_config':{'alibi':true,'alibi_bias_max':8,'attn_impl':'torch','attn_type':'multihead_attention','prefix_lm':false,'qk_ln':false},'d_model':4096,'learned_pos_emb':true,'max_seq_len':2048,'n_heads':32,'n_layers':32}",
       "mpt 32/32x128 2048/2048: 32x alibi:convention=mpt" },
@@ -185,19 +214,19 @@ static const struct {
       "deberta 12/12x64 512/512: 12x deberta:buckets=0" },
     { "Inkling",
       "{'model_type':'inkling_mm_model','text_config':{'model_type':'inkling_text','hidden_size':6144,'num_hidden_layers':12,'num_attention_heads':64,'num_key_value_heads':8,'head_dim':128,'swa_num_attention_heads':32,'swa_num_key_value_heads':16,'swa_head_dim':64,'sliding_window_size':256,'d_rel':8,'rel_extent':2048,'log_scaling_n_floor':16384,'log_scaling_alpha':0.2,'model_max_length':262144}}",
-      "text inkling_text 32/16x64 262144/262144: 10x inkling:distances=256,width=8, 2x inkling:distances=2048,width=8,floor=16384,alpha=0.2, 10 windows of 256" },
+      "text inkling_text 32/16x64 262144/262144: 10x inkling:distances=256,width=8, 2x inkling:distances=2048,width=8,floor=16384,alpha=0.2, 10 windows of 256; 5 hybrid_sliding, 1 hybrid" },
     { "Inkling with local_layer_ids",
       "{'model_type':'inkling_text','num_hidden_layers':4,'local_layer_ids':[0,2,3],'max_position_embeddings':4096}",
-      "inkling_text 64/16x128 4096/4096: 3x inkling:distances=512, 1x inkling, 3 windows of 512" },
+      "inkling_text 64/16x128 4096/4096: 3x inkling:distances=512, 1x inkling, 3 windows of 512; 1 hybrid_sliding, 1 hybrid, 1 hybrid_sliding" },
     { "Inkling 2",
       "{'model_type':'inkling2','text_config':{'model_type':'inkling2_text','num_hidden_layers':12,'swa_num_attention_heads':24,'rel_extent':2048},'vision_config':{'model_type':'inkling2_vision'}}",
-      "text inkling2_text 24/8x128 1048576/1048576: 10x inkling:scale=sqrt, 2x inkling:distances=2048,floor=128000,scale=sqrt, 10 windows of 1024" },
+      "text inkling2_text 24/8x128 1048576/1048576: 10x inkling:scale=sqrt, 2x inkling:distances=2048,floor=128000,scale=sqrt, 10 windows of 1024; 5 hybrid_sliding, 1 hybrid" },
     { "LFM3",
       "{'model_type':'lfm3','num_hidden_layers':8,'max_position_embeddings':128000}",
-      "lfm3 16/4x128 128000/128000: 5x none, 2x rope:theta=1000000,scaling=proportional,turning=0.5, 1x rope, 1 windows of 256" },
+      "lfm3 16/4x128 128000/128000: 5x none, 2x rope:theta=1000000,scaling=proportional,turning=0.5, 1x rope, 1 windows of 256; 2 conv, 1 full_attention, 1 conv, 1 sliding_attention, 1 conv, 1 full_attention" },
     { "LFM3-VL",
       "{'model_type':'lfm3_vl','text_config':{'model_type':'lfm3','num_hidden_layers':3},'vision_config':{'model_type':'lfm3_vl_vision','num_hidden_layers':4}}",
-      "text lfm3 16/4x128 128000/128000: 2x none, 1x rope:theta=1000000,scaling=proportional,turning=0.5 | vision lfm3_vl_vision 16/8x64 0/0: 3x none, 1x rope:theta=1000000,axes=2,split=axial" },
+      "text lfm3 16/4x128 128000/128000: 2x none, 1x rope:theta=1000000,scaling=proportional,turning=0.5; 2 conv, 1 full_attention | vision lfm3_vl_vision 16/8x64 0/0: 3x none, 1x rope:theta=1000000,axes=2,split=axial; 2 conv, 1 full_attention" },
     { "XLNet-base",
       "{'model_type':'xlnet','attn_type':'bi','bi_data':false,'clamp_len':-1,'d_head':64,'d_inner':3072,'d_model':768,'mem_len':null,'n_head':12,'n_layer':12}",
       "xlnet 12/12x64 0/0: 12x xlnet" },
@@ -229,43 +258,43 @@ static const struct {
       "cohere 64/64x128 8192/8192: 40x rope:theta=8000000,pairs=adjacent" },
     { "Command-R7B",
       "{'model_type':'cohere2','head_dim':128,'hidden_size':4096,'layer_switch':4,'max_position_embeddings':8192,'num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':8,'order_of_interleaved_layers':'local_attn_first','position_embedding_type':'rope_gptj','rope_scaling':null,'rope_theta':50000,'rotary_pct':1.0,'sliding_window':4096,'sliding_window_pattern':4}",
-      "cohere2 32/8x128 8192/8192: 24x rope:theta=50000,pairs=adjacent, 8x none, 24 windows of 4096" },
+      "cohere2 32/8x128 8192/8192: 24x rope:theta=50000,pairs=adjacent, 8x none, 24 windows of 4096; 3 sliding_attention, 1 full_attention" },
     { "OLMo-2-7B",
       "{'model_type':'olmo2','hidden_size':4096,'max_position_embeddings':4096,'num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':32,'rope_scaling':null,'rope_theta':500000}",
       "olmo2 32/32x128 4096/4096: 32x rope:theta=500000" },
     { "Olmo-3-7B",
       "{'model_type':'olmo3','hidden_size':4096,'layer_types':['sliding_attention','sliding_attention','sliding_attention','full_attention'],'max_position_embeddings':65536,'num_attention_heads':32,'num_hidden_layers':4,'num_key_value_heads':32,'rope_scaling':{'attention_factor':1.2079441541679836,'beta_fast':32.0,'beta_slow':1.0,'factor':8.0,'original_max_position_embeddings':8192,'rope_type':'yarn'},'rope_theta':500000,'sliding_window':4096}",
-      "olmo3 32/32x128 8192/65536: 3x rope:theta=500000, 1x rope:theta=500000,scaling=yarn,factor=8,trained=8192, 3 windows of 4096" },
+      "olmo3 32/32x128 8192/65536: 3x rope:theta=500000, 1x rope:theta=500000,scaling=yarn,factor=8,trained=8192, 3 windows of 4096; 3 sliding_attention, 1 full_attention" },
     { "SmolLM3-3B",
       "{'model_type':'smollm3','hidden_size':2048,'max_position_embeddings':65536,'max_window_layers':28,'no_rope_layer_interval':4,'no_rope_layers':[1,1,1,0,1,1,1,0],'num_attention_heads':16,'num_hidden_layers':8,'num_key_value_heads':4,'rope_scaling':null,'rope_theta':5000000.0,'sliding_window':null,'use_sliding_window':false}",
       "smollm3 16/4x128 65536/65536: 6x rope:theta=5000000, 2x none" },
     { "Llama-4-Scout",
       "{'model_type':'llama4','text_config':{'attention_chunk_size':8192,'attn_scale':0.1,'attn_temperature_tuning':4,'floor_scale':8192,'for_llm_compressor':false,'head_dim':128,'hidden_size':5120,'max_position_embeddings':10485760,'model_type':'llama4_text','no_rope_layers':[],'num_attention_heads':40,'num_hidden_layers':48,'num_key_value_heads':8,'rope_scaling':{'factor':16.0,'high_freq_factor':1.0,'low_freq_factor':1.0,'original_max_position_embeddings':8192,'rope_type':'llama3'},'rope_theta':500000.0},'vision_config':{'model_type':'llama4_vision_model','hidden_size':1408,'rope_theta':10000}}",
-      "text llama4_text 40/8x128 8192/10485760: 36x rope:theta=500000,pairs=adjacent,scaling=llama3,factor=16,trained=8192,high=1, 12x rope:dims=0,temperature=0.1,shift=1, 36 windows of 8192" },
+      "text llama4_text 40/8x128 8192/10485760: 36x rope:theta=500000,pairs=adjacent,scaling=llama3,factor=16,trained=8192,high=1, 12x rope:dims=0,temperature=0.1,shift=1, 36 windows of 8192; 3 chunked_attention, 1 full_attention" },
     { "ModernBERT-base",
       "{'model_type':'modernbert','global_attn_every_n_layers':3,'global_rope_theta':160000.0,'hidden_size':768,'local_attention':128,'local_rope_theta':10000.0,'max_position_embeddings':8192,'num_attention_heads':12,'num_hidden_layers':22,'position_embedding_type':'absolute'}",
-      "modernbert 12/12x64 8192/8192: 8x rope:theta=160000, 14x rope, 14 windows of 65" },
+      "modernbert 12/12x64 8192/8192: 8x rope:theta=160000, 14x rope, 14 windows of 65; 1 full_attention, 2 sliding_attention" },
     { "nomic-embed-text-v1.5",
       "{'model_type':'nomic_bert','max_trained_positions':2048,'n_embd':768,'n_head':12,'n_inner':3072,'n_layer':12,'n_positions':8192,'rotary_emb_base':1000,'rotary_emb_fraction':1.0,'rotary_emb_interleaved':false,'rotary_emb_scale_base':null,'rotary_scaling_factor':null,'type_vocab_size':2}",
       "nomic_bert 12/12x64 2048/8192: 12x rope:theta=1000" },
     { "Granite-4.0-h-tiny",
       "{'model_type':'granitemoehybrid','hidden_size':1536,'layer_types':['mamba','mamba','attention','mamba'],'max_position_embeddings':131072,'num_attention_heads':12,'num_hidden_layers':4,'num_key_value_heads':4,'position_embedding_type':'nope','rope_scaling':null,'rope_theta':10000}",
-      "granitemoehybrid 12/4x128 131072/131072: 4x none" },
+      "granitemoehybrid 12/4x128 131072/131072: 4x none; 2 mamba, 1 full_attention" },
     { "Jamba-v0.1",
       "{'model_type':'jamba','attn_layer_offset':4,'attn_layer_period':8,'hidden_size':4096,'max_position_embeddings':262144,'num_attention_heads':32,'num_hidden_layers':32,'num_key_value_heads':8,'sliding_window':null}",
       "jamba 32/8x128 262144/262144: 32x none" },
     { "Mamba2-2.7b",
       "{'model_type':'mamba2','chunk_size':256,'hidden_size':2560,'num_hidden_layers':64,'num_heads':80,'state_size':128,'time_step_limit':[0.0,Infinity]}",
-      "mamba2 1/1x1 0/0: 64x none" },
+      "mamba2 1/1x1 0/0: 64x none; 1 recurrent" },
     { "Minitron-4B",
       "{'model_type':'nemotron','head_dim':128,'hidden_size':3072,'max_position_embeddings':4096,'num_attention_heads':24,'num_hidden_layers':32,'num_key_value_heads':8,'partial_rotary_factor':0.5,'rope_percent':0.5,'rope_theta':10000}",
       "nemotron 24/8x128 4096/4096: 32x rope:dims=64" },
     { "Nemotron-H-8B",
       "{'model_type':'nemotron_h','attention_head_dim':128,'head_dim':128,'hidden_size':4096,'hybrid_override_pattern':'M-M*-E','max_position_embeddings':8192,'num_attention_heads':32,'num_hidden_layers':6,'num_key_value_heads':8,'rope_theta':10000,'time_step_limit':[0.0,Infinity]}",
-      "nemotron_h 32/8x128 8192/8192: 6x none" },
+      "nemotron_h 32/8x128 8192/8192: 6x none; 1 mamba, 1 mlp, 1 mamba, 1 full_attention, 1 mlp, 1 moe" },
     { "EXAONE-4.0-32B",
       "{'model_type':'exaone4','head_dim':128,'hidden_size':5120,'layer_types':['sliding_attention','sliding_attention','sliding_attention','full_attention'],'max_position_embeddings':131072,'num_attention_heads':40,'num_hidden_layers':4,'num_key_value_heads':8,'rope_scaling':{'factor':16.0,'high_freq_factor':4.0,'low_freq_factor':1.0,'original_max_position_embeddings':8192,'rope_type':'llama3'},'rope_theta':1000000,'sliding_window':4096,'sliding_window_pattern':'LLLG'}",
-      "exaone4 40/8x128 8192/131072: 3x rope:theta=1000000,scaling=llama3,factor=16,trained=8192, 1x none, 3 windows of 4096" },
+      "exaone4 40/8x128 8192/131072: 3x rope:theta=1000000,scaling=llama3,factor=16,trained=8192, 1x none, 3 windows of 4096; 3 sliding_attention, 1 full_attention" },
     { "Ministral-3-8B",
       "{'model_type':'mistral3','text_config':{'head_dim':128,'hidden_size':4096,'max_position_embeddings':262144,'model_type':'ministral3','num_attention_heads':32,'num_hidden_layers':34,'num_key_value_heads':8,'rope_parameters':{'beta_fast':32.0,'beta_slow':1.0,'factor':16.0,'llama_4_scaling_beta':0.1,'mscale':1.0,'mscale_all_dim':1.0,'original_max_position_embeddings':16384,'rope_theta':1000000.0,'rope_type':'yarn','type':'yarn'},'sliding_window':null},'vision_config':{'head_dim':64,'hidden_size':1024,'image_size':1540,'model_type':'pixtral','num_attention_heads':16,'num_hidden_layers':24,'patch_size':14,'rope_parameters':{'rope_theta':10000.0,'rope_type':'default'}}}",
       "text ministral3 32/8x128 16384/262144: 34x rope:theta=1000000,scaling=yarn,factor=16,trained=16384,mscale=1,mscale_all_dim=1,temperature=0.1,floor=16384 | vision pixtral 16/16x64 0/0: 24x rope:axes=2,split=oddeven" },
@@ -304,10 +333,10 @@ static const struct {
       "transfo-xl 16/16x64 0/0: 18x transformer-xl:back=1727" },
     { "Llama-3.2-11B-Vision, ten layers",
       "{'model_type':'mllama','text_config':{'cross_attention_layers':[3,8],'hidden_size':4096,'max_position_embeddings':131072,'model_type':'mllama_text_model','num_attention_heads':32,'num_hidden_layers':10,'num_key_value_heads':8,'rope_scaling':{'factor':8.0,'high_freq_factor':4.0,'low_freq_factor':1.0,'original_max_position_embeddings':8192,'rope_type':'llama3'},'rope_theta':500000.0}}",
-      "text mllama_text_model 32/8x128 8192/131072: 8x rope:theta=500000,scaling=llama3,factor=8,trained=8192, 2x none" },
+      "text mllama_text_model 32/8x128 8192/131072: 8x rope:theta=500000,scaling=llama3,factor=8,trained=8192, 2x none; 3 , 1 cross_attention, 1 " },
     { "EmbeddingGemma",
       "{'model_type':'gemma3_text','_sliding_window_pattern':6,'head_dim':256,'hidden_size':768,'max_position_embeddings':2048,'num_attention_heads':3,'num_hidden_layers':24,'num_key_value_heads':1,'rope_local_base_freq':10000.0,'rope_scaling':null,'rope_theta':1000000.0,'sliding_window':512,'use_bidirectional_attention':true}",
-      "gemma3_text 3/1x256 2048/2048: 20x rope, 4x rope:theta=1000000, 20 windows of 257" },
+      "gemma3_text 3/1x256 2048/2048: 20x rope, 4x rope:theta=1000000, 20 windows of 257; 5 sliding_attention, 1 full_attention" },
     { "CLIP-L/14",
       "{'model_type':'clip','text_config':{'hidden_size':768,'max_position_embeddings':77,'model_type':'clip_text_model','num_attention_heads':12,'num_hidden_layers':12},'vision_config':{'hidden_size':1024,'image_size':224,'model_type':'clip_vision_model','num_attention_heads':16,'num_hidden_layers':24,'patch_size':14}}",
       "text clip_text_model 12/12x64 77/77: 12x learned:rows=77 | vision clip_vision_model 16/16x64 257/257: 24x learned:rows=257" },
@@ -316,10 +345,10 @@ static const struct {
       "decoder trocr 16/16x64 512/512: 12x learned:rows=514,offset=2 | encoder vit 12/12x64 577/577: 12x learned:rows=577" },
     { "GPT-Neo-1.3B, four layers",
       "{'model_type':'gpt_neo','attention_layers':['global','local','global','local'],'hidden_size':2048,'max_position_embeddings':2048,'num_heads':16,'num_layers':4,'window_size':256}",
-      "gpt_neo 16/16x128 2048/2048: 4x learned:rows=2048, 2 windows of 256" },
+      "gpt_neo 16/16x128 2048/2048: 4x learned:rows=2048, 2 windows of 256; 1 full_attention, 1 sliding_attention" },
     { "LongT5",
       "{'model_type':'longt5','d_kv':64,'d_model':768,'encoder_attention_type':'local','local_radius':127,'num_heads':12,'num_layers':12,'num_decoder_layers':12,'relative_attention_max_distance':128,'relative_attention_num_buckets':32}",
-      "decoder longt5 12/12x64 0/0: 12x t5:direction=causal | encoder longt5 12/12x64 0/0: 12x t5, 12 windows of 128" },
+      "decoder longt5 12/12x64 0/0: 12x t5:direction=causal | encoder longt5 12/12x64 0/0: 12x t5, 12 windows of 128; 1 sliding_attention" },
     { "BERT with relative_key",
       "{'model_type':'bert','hidden_size':768,'max_position_embeddings':512,'num_attention_heads':12,'num_hidden_layers':12,'position_embedding_type':'relative_key'}",
       "bert 12/12x64 512/512: 12x shaw:left=511,right=511,on=keys" },
@@ -328,10 +357,10 @@ static const struct {
       "llada 32/32x128 4096/4096: 32x rope:theta=500000" },
     { "MiniMax-Text-01, four layers",
       "{'model_type':'minimax_text_01','attn_type_list':[0,0,0,1],'head_dim':128,'hidden_size':6144,'max_position_embeddings':10240000,'num_attention_heads':64,'num_hidden_layers':4,'num_key_value_heads':8,'rope_theta':10000000,'rotary_dim':64}",
-      "minimax_text_01 64/8x128 10240000/10240000: 3x none, 1x rope:theta=10000000,dims=64" },
+      "minimax_text_01 64/8x128 10240000/10240000: 3x none, 1x rope:theta=10000000,dims=64; 3 linear_attention, 1 full_attention" },
     { "MiniMax-M2, two layers",
       "{'model_type':'minimax_m2','attn_type_list':[1,1],'head_dim':128,'hidden_size':3072,'max_position_embeddings':196608,'num_attention_heads':48,'num_hidden_layers':2,'num_key_value_heads':8,'rope_theta':5000000,'rotary_dim':64}",
-      "minimax_m2 48/8x128 196608/196608: 2x rope:theta=5000000,dims=64" },
+      "minimax_m2 48/8x128 196608/196608: 2x rope:theta=5000000,dims=64; 1 full_attention" },
     { "gte-large-en-v1.5",
       "{'model_type':'new','hidden_size':1024,'max_position_embeddings':8192,'num_attention_heads':16,'num_hidden_layers':24,'position_embedding_type':'rope','rope_scaling':{'factor':2.0,'type':'ntk'},'rope_theta':160000}",
       "new 16/16x64 8192/8192: 24x rope:theta=320000,scaling=linear,factor=1.0218971486541166" },
@@ -345,44 +374,44 @@ static const struct {
       "{'model_type':'glm4v','text_config':{'hidden_size':4096,'max_position_embeddings':65536,'model_type':'glm4v_text','num_attention_heads':32,'num_hidden_layers':40,'num_key_value_heads':2,'partial_rotary_factor':0.5,'rope_scaling':{'type':'default','mrope_section':[8,12,12]},'rope_theta':10000.0},'vision_config':{'depth':24,'hidden_size':1536,'image_size':336,'model_type':'glm4v','num_heads':12,'patch_size':14}}",
       "text glm4v_text 32/2x128 65536/65536: 40x rope:pairs=adjacent,dims=64,axes=3,sections=8/12/12 | vision glm4v_vision 12/12x128 0/0: 24x rope:axes=2,split=axial" },
     { "Bamba, six layers", SMALL("bamba", "6") ",'attn_layer_indices':[2,5],'num_key_value_heads':2}",
-      "bamba 4/2x16 128/128: 4x none, 2x rope:dims=8" },
-    { "Bamba without attention", SMALL("bamba", "6") ",'num_key_value_heads':2}", "bamba 4/2x16 128/128: 6x none" },
+      "bamba 4/2x16 128/128: 4x none, 2x rope:dims=8; 2 linear_attention, 1 full_attention" },
+    { "Bamba without attention", SMALL("bamba", "6") ",'num_key_value_heads':2}", "bamba 4/2x16 128/128: 6x none; 1 linear_attention" },
     { "LFM2, six layers",
       SMALL("lfm2", "6") ",'full_attn_idxs':[2,5],'num_key_value_heads':2,'theta':1000000.0,'rope_theta':1000000.0}",
-      "lfm2 4/2x16 128/128: 4x none, 2x rope:theta=1000000" },
+      "lfm2 4/2x16 128/128: 4x none, 2x rope:theta=1000000; 2 conv, 1 full_attention" },
     { "LFM2-MoE, three layers", SMALL("lfm2_moe", "3") ",'full_attn_idxs':[2],'num_key_value_heads':2}",
-      "lfm2_moe 4/2x16 128/128: 2x none, 1x rope:theta=1000000" },
+      "lfm2_moe 4/2x16 128/128: 2x none, 1x rope:theta=1000000; 2 conv, 1 full_attention" },
     { "RecurrentGemma, eight layers",
       SMALL("recurrent_gemma", "8") ",'block_types':['recurrent','recurrent','attention'],'num_key_value_heads':1,'attention_window_size':32}",
-      "recurrent_gemma 4/1x16 128/128: 6x none, 2x rope:dims=8, 2 windows of 32" },
+      "recurrent_gemma 4/1x16 128/128: 6x none, 2x rope:dims=8, 2 windows of 32; 2 recurrent, 1 sliding_attention" },
     { "RecurrentGemma by its class", SMALL("recurrent_gemma", "8") ",'num_key_value_heads':1}",
-      "recurrent_gemma 4/1x16 128/128: 6x none, 2x rope:dims=8, 2 windows of 2048" },
+      "recurrent_gemma 4/1x16 128/128: 6x none, 2x rope:dims=8, 2 windows of 2048; 2 linear_attention, 1 sliding_attention" },
     { "MiMo-V2-Flash by its class", SMALL("mimo_v2_flash", "12") ",'head_dim':192}",
-      "mimo_v2_flash 4/4x192 128/128: 3x rope:theta=5000000,dims=64, 9x rope:dims=64, 9 windows of 129" },
+      "mimo_v2_flash 4/4x192 128/128: 3x rope:theta=5000000,dims=64, 9x rope:dims=64, 9 windows of 129; 1 full_attention, 4 sliding_attention, 1 full_attention, 5 sliding_attention" },
     { "MiMo-V2-Flash, three layers",
       SMALL("mimo_v2_flash", "3") ",'head_dim':192,'hybrid_layer_pattern':[0,1,1],'partial_rotary_factor':0.334,'rope_theta':5000000,'swa_rope_theta':10000}",
-      "mimo_v2_flash 4/4x192 128/128: 1x rope:theta=5000000,dims=64, 2x rope:dims=64, 2 windows of 129" },
+      "mimo_v2_flash 4/4x192 128/128: 1x rope:theta=5000000,dims=64, 2x rope:dims=64, 2 windows of 129; 1 full_attention, 2 sliding_attention" },
     { "MiMo-V2-Flash, its window without the query",
       SMALL("mimo_v2_flash", "2") ",'head_dim':192,'sliding_window':128,'sliding_window_size':128,'hybrid_layer_pattern':[0,1]}",
-      "mimo_v2_flash 4/4x192 128/128: 1x rope:theta=5000000,dims=64, 1x rope:dims=64, 1 windows of 129" },
+      "mimo_v2_flash 4/4x192 128/128: 1x rope:theta=5000000,dims=64, 1x rope:dims=64, 1 windows of 129; 1 full_attention, 1 sliding_attention" },
     { "Molmo 2 with one scaled layer of two",
       SMALL("molmo2_text", "2") ",'rope_scaling_layers':[1],'rope_parameters':{'rope_type':'linear','rope_theta':1000000,'factor':4}}",
       "molmo2_text 4/4x16 0/128: 1x rope:theta=1000000, 1x rope:theta=1000000,scaling=linear,factor=4" },
     { "UltraBERT, whose window does not count the query", SMALL("ultrabert", "3") ",'sliding_window':16}",
-      "ultrabert 4/4x16 128/128: 2x rope, 1x rope:theta=2560000, 2 windows of 17" },
+      "ultrabert 4/4x16 128/128: 2x rope, 1x rope:theta=2560000, 2 windows of 17; 2 sliding_attention, 1 full_attention" },
     { "Unlimited-OCR, which sees all of the prompt beside its window",
       SMALL("unlimited_ocr_text", "2") ",'sliding_window':16,'layer_types':['reference_sliding_attention','reference_sliding_attention']}",
-      "unlimited_ocr_text 4/4x16 128/128: 2x rope" },
+      "unlimited_ocr_text 4/4x16 128/128: 2x rope; 1 reference_sliding_attention" },
     { "Cohere 2 MoE whose dense layer turns", SMALL("cohere2_moe", "5") ",'first_k_dense_replace':1}",
-      "cohere2_moe 4/4x16 128/128: 4x rope:pairs=adjacent, 1x none, 3 windows of 4096" },
+      "cohere2_moe 4/4x16 128/128: 4x rope:pairs=adjacent, 1x none, 3 windows of 4096; 1 full_attention, 3 sliding_attention" },
     { "Cohere 2 MoE with three dense layers",
       SMALL("cohere2_moe", "9") ",'first_k_dense_replace':3,'prefix_dense_sliding_window_pattern':2}",
-      "cohere2_moe 4/4x16 128/128: 7x rope:pairs=adjacent, 2x none, 7 windows of 4096" },
+      "cohere2_moe 4/4x16 128/128: 7x rope:pairs=adjacent, 2x none, 7 windows of 4096; 1 sliding_attention, 1 full_attention, 3 sliding_attention" },
     { "Zamba2 by its class", SMALL("zamba2", "54") ",'use_mem_rope':true,'kv_channels':16}",
-      "zamba2 4/4x32 128/128: 45x none, 9x rope" },
+      "zamba2 4/4x32 128/128: 45x none, 9x rope; 6 linear_attention, 1 hybrid, 5 linear_attention, 1 hybrid, 5 linear_attention, 1 hybrid, 5 linear_attention, 1 hybrid, 5 linear_attention, 1 hybrid, 5 linear_attention, 1 hybrid, 5 linear_attention, 1 hybrid, 4 linear_attention, 1 hybrid, 3 linear_attention, 1 hybrid" },
     { "Step-3.5, four layers",
       SMALL("step3p5", "4") ",'layer_types':['full_attention','sliding_attention','full_attention','sliding_attention','full_attention'],'rope_theta':[5000000.0,10000.0,5000000.0,10000.0,5000000.0],'partial_rotary_factors':[0.5,1.0,0.5,1.0,0.5],'sliding_window':512,'head_dim':16,'num_key_value_heads':2,'yarn_only_types':['full_attention'],'rope_scaling':{'rope_type':'llama3','factor':2.0,'original_max_position_embeddings':64,'low_freq_factor':1.0,'high_freq_factor':32.0}}",
-      "step3p5 4/2x16 64/128: 2x rope:theta=5000000,dims=8,scaling=llama3,factor=2,trained=64,high=32, 2x rope, 2 windows of 512" },
+      "step3p5 4/2x16 64/128: 2x rope:theta=5000000,dims=8,scaling=llama3,factor=2,trained=64,high=32, 2x rope, 2 windows of 512; 1 full_attention, 1 sliding_attention" },
     { "Phi-3-small, stretched",
       SMALL("phi3small", "2") ",'rope_embedding_base':1000000,'rope_position_scale':4.0,'rope_scaling':null}",
       "phi3small 4/4x16 0/128: 2x rope:theta=1000000,scaling=linear,factor=4" },
@@ -405,28 +434,28 @@ static const struct {
       "dots1 4/4x16 128/128: 4x rope, 2 windows of 32" },
     { "Mistral by its class", SMALL("mistral", "2") "}", "mistral 4/4x16 128/128: 2x rope, 2 windows of 4096" },
     { "Llama 4 by its class", SMALL("llama4_text", "4") "}",
-      "llama4_text 4/4x16 128/128: 3x rope:theta=500000,pairs=adjacent, 1x rope:dims=0,temperature=0.1,shift=1, 3 windows of 8192" },
+      "llama4_text 4/4x16 128/128: 3x rope:theta=500000,pairs=adjacent, 1x rope:dims=0,temperature=0.1,shift=1, 3 windows of 8192; 3 chunked_attention, 1 full_attention" },
     { "ModernBERT, scaled", SMALL("modernbert", "6") ",'rope_scaling':{'rope_type':'linear','factor':8.0}}",
-      "modernbert 4/4x16 0/128: 2x rope:theta=160000,scaling=linear,factor=8, 4x rope:scaling=linear,factor=8, 4 windows of 65" },
+      "modernbert 4/4x16 0/128: 2x rope:theta=160000,scaling=linear,factor=8, 4x rope:scaling=linear,factor=8, 4 windows of 65; 1 full_attention, 2 sliding_attention" },
     { "Gemma 3, scaled",
       SMALL("gemma3_text", "6") ",'head_dim':16,'rope_scaling':{'rope_type':'linear','factor':8.0}}",
-      "gemma3_text 4/4x16 0/128: 5x rope, 1x rope:theta=1000000,scaling=linear,factor=8, 5 windows of 4096" },
+      "gemma3_text 4/4x16 0/128: 5x rope, 1x rope:theta=1000000,scaling=linear,factor=8, 5 windows of 4096; 5 sliding_attention, 1 full_attention" },
     { "OLMo 3, scaled", SMALL("olmo3", "4") ",'rope_scaling':{'rope_type':'linear','factor':8.0}}",
-      "olmo3 4/4x16 0/128: 3x rope:theta=500000, 1x rope:theta=500000,scaling=linear,factor=8, 3 windows of 4096" },
+      "olmo3 4/4x16 0/128: 3x rope:theta=500000, 1x rope:theta=500000,scaling=linear,factor=8, 3 windows of 4096; 3 sliding_attention, 1 full_attention" },
     { "DeepSeek-V4 by its class", "{'model_type':'deepseek_v4'}",
-      "deepseek_v4 64/1x512 1048576/1048576: 43x rope:theta=160000,pairs=adjacent,dims=64,range=trailing,turn=qkvo" },
+      "deepseek_v4 64/1x512 1048576/1048576: 43x rope:theta=160000,pairs=adjacent,dims=64,range=trailing,turn=qkvo; 3 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention" },
     { "DeepSeek-V4-Flash: the first layers have a window alone, base 10000 and no scaling; yarn multiplies nothing",
       "{'model_type':'deepseek_v4','hidden_size':4096,'num_attention_heads':64,'num_key_value_heads':1,'head_dim':512,'qk_rope_head_dim':64,'max_position_embeddings':1048576,'rope_theta':10000,'compress_rope_theta':160000,'sliding_window':128,'num_hidden_layers':6,'compress_ratios':[0,0,4,128,4,128,0],'rope_scaling':{'type':'yarn','factor':16,'beta_fast':32,'beta_slow':1,'original_max_position_embeddings':65536}}",
-      "deepseek_v4 64/1x512 65536/1048576: 2x rope:pairs=adjacent,dims=64,range=trailing,turn=qkvo, 4x rope:theta=160000,pairs=adjacent,dims=64,range=trailing,scaling=yarn,factor=16,trained=65536,magnitude=1,turn=qkvo, 2 windows of 128" },
+      "deepseek_v4 64/1x512 65536/1048576: 2x rope:pairs=adjacent,dims=64,range=trailing,turn=qkvo, 4x rope:theta=160000,pairs=adjacent,dims=64,range=trailing,scaling=yarn,factor=16,trained=65536,magnitude=1,turn=qkvo, 2 windows of 128; 2 sliding_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention, 1 compressed_sparse_attention, 1 heavily_compressed_attention" },
     { "DeepSeek-V4 with a dict for each kind: what it says counts",
       "{'model_type':'deepseek_v4','hidden_size':4096,'num_attention_heads':64,'num_key_value_heads':1,'head_dim':512,'qk_rope_head_dim':64,'max_position_embeddings':1048576,'rope_theta':10000,'compress_rope_theta':160000,'sliding_window':128,'num_hidden_layers':2,'layer_types':['sliding_attention','compressed_sparse_attention'],'rope_parameters':{'main':{'rope_type':'default','rope_theta':10000},'compress':{'rope_type':'yarn','rope_theta':160000,'factor':16,'original_max_position_embeddings':65536,'attention_factor':1.5}}}",
-      "deepseek_v4 64/1x512 65536/1048576: 1x rope:pairs=adjacent,dims=64,range=trailing,turn=qkvo, 1x rope:theta=160000,pairs=adjacent,dims=64,range=trailing,scaling=yarn,factor=16,trained=65536,magnitude=1.5,turn=qkvo, 1 windows of 128" },
+      "deepseek_v4 64/1x512 65536/1048576: 1x rope:pairs=adjacent,dims=64,range=trailing,turn=qkvo, 1x rope:theta=160000,pairs=adjacent,dims=64,range=trailing,scaling=yarn,factor=16,trained=65536,magnitude=1.5,turn=qkvo, 1 windows of 128; 1 sliding_attention, 1 compressed_sparse_attention" },
     { "GLM-5",
       "{'model_type':'glm_moe_dsa','head_dim':64,'hidden_size':6144,'index_head_dim':128,'index_n_heads':32,'index_topk':2048,'indexer_rope_interleave':true,'max_position_embeddings':202752,'num_attention_heads':64,'num_hidden_layers':78,'num_key_value_heads':64,'qk_head_dim':256,'qk_nope_head_dim':192,'qk_rope_head_dim':64,'rope_interleave':true,'rope_parameters':{'rope_theta':1000000,'rope_type':'default'}}",
       "glm_moe_dsa 64/64x256 202752/202752: 78x rope:theta=1000000,pairs=adjacent-half,dims=64,range=trailing" },
     { "Nemotron-NAS: layers without attention, and 8 heads to a key head",
       "{'model_type':'nemotron-nas','hidden_size':8192,'num_attention_heads':64,'num_key_value_heads':null,'num_hidden_layers':4,'max_position_embeddings':131072,'rope_theta':500000.0,'block_configs':[{'attention':{'n_heads_in_group':8,'no_op':false,'replace_with_linear':false},'ffn':{'no_op':false}},{'attention':{'n_heads_in_group':null,'no_op':true,'replace_with_linear':false}},{'attention':{'n_heads_in_group':null,'no_op':false,'replace_with_linear':true}},{'attention':{'n_heads_in_group':8,'no_op':false,'window_length':1024}}]}",
-      "nemotron-nas 64/8x128 131072/131072: 2x rope:theta=500000, 2x none, 1 windows of 1024" },
+      "nemotron-nas 64/8x128 131072/131072: 2x rope:theta=500000, 2x none, 1 windows of 1024; 1 full_attention, 1 no_op, 1 linear" },
     { "DeciLM-7B: a number of key heads for each layer",
       "{'model_type':'deci','hidden_size':4096,'num_attention_heads':32,'num_hidden_layers':3,'max_position_embeddings':8192,'rope_theta':10000,'num_key_value_heads_per_layer':[4,4,2]}",
       "deci 32/4x128 8192/8192: 2x rope, 1x rope" },
@@ -450,7 +479,7 @@ static const struct {
       "gemma4_vision 12/12x64 131072/131072: 2x rope:theta=100,axes=2,split=blocks+learned:rows=1024/1024" },
     { "ModernBERT decoder, saved again",
       SMALL("modernbert-decoder", "3") ",'local_attention':128,'sliding_window':64}",
-      "modernbert-decoder 4/4x16 128/128: 1x rope:theta=160000, 2x rope, 2 windows of 64" },
+      "modernbert-decoder 4/4x16 128/128: 1x rope:theta=160000, 2x rope, 2 windows of 64; 1 full_attention, 2 sliding_attention" },
 };
 /* clang-format on */
 
@@ -495,6 +524,14 @@ TEST(keys_of_every_era_mean_the_same)
 static const struct {
     const char *json, *says;
 } refused[] = {
+    { SMALL("interns1_pro_text", "2") ",'rope_theta':10000,'rope_scaling':{'num_inv_freq':2}}",
+      "num_inv_freq is 2; specs can say 3, the frequencies that complete a turn within 128 positions" },
+    { SMALL("interns1_pro_text", "2") ",'rope_scaling':{'rope_type':'yarn','factor':2,'fope_sep_head':true}}",
+      "rope_type is yarn beside FoPE's keys; needs default" },
+    { SMALL("interns1_pro_text", "2") ",'rope_scaling':{'fope_wobble':1,'fope_sep_head':true}}",
+      "rope_parameters has a key fope_wobble that nothing reads; pass the config without it, or --lenient to assume that it does nothing" },
+    { SMALL("llama", "2") ",'rope_scaling':{'rope_type':'linear','factor':2,'fope_wobble':1}}",
+      "a key fope_wobble that nothing reads; pass the config without it, or --lenient to assume that it does nothing" },
     { "{'model_type':'hypothetical'}",
       "model_type hypothetical is unknown, and a config does not say the pair layout; pass --pairs half" },
     { "{'hidden_size':64}", "model_type is missing; pass --type" },
@@ -597,7 +634,7 @@ static bool notes(const zoo_model *m, zoo_level level, const char *part)
 
 #define ROPE "llama 4/4x16 128/128: 2x rope"
 #define UNREAD(key, value) { "{" LLAMA ",'" key "':" value "}", { 0 }, ROPE, ZOO_WARNING, key " is there, but" }
-#define NESTED_SPEC "rope:theta=77,scaling=llama3,factor=2,trained=64"
+#define NESTED_SPEC "rope:theta=77,scaling=llama3,factor=2,trained=64; 1 full_attention"
 #define NESTED(type, text)                                                                                             \
     "{'model_type':'" type "','text_config':{'model_type':'" text "','hidden_size':64,'num_attention_heads':4,"        \
     "'num_key_value_heads':4,'num_hidden_layers':2,'max_position_embeddings':128,'sliding_window':null,'layer_types':" \

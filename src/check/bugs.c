@@ -256,12 +256,25 @@ static bug_made bug_heads(candidate *c, int variant)
     return BUG_YES;
 }
 
-/* A linear scaling of twice the factor looks the same: scaling-wrong says so. */
+static bug_made bug_steps(candidate *c, int variant)
+{
+    zoo_slice steps = zoo_spec_get(c->spec, "steps");
+    if (variant || !steps.text)
+        return BUG_END;
+    candidate_say(c, "positions are not multiplied by the steps; the spec says steps=%.*s", (int)steps.length,
+                  steps.text);
+    candidate_set(c, "steps", NULL);
+    return BUG_YES;
+}
+
+/* A linear scaling of twice the factor looks the same: scaling-wrong says so. Without its steps=0.5 a spec has twice
+ * the angle: steps-ignored says so. */
 static bug_made bug_twice(candidate *c, int variant)
 {
     if (variant)
         return BUG_END;
-    if (zoo_spec_is(c->spec, "scaling", "linear") || zoo_spec_is(c->spec, "pairs", "adjacent-half"))
+    if (zoo_spec_is(c->spec, "scaling", "linear") || zoo_spec_is(c->spec, "pairs", "adjacent-half") ||
+        zoo_spec_num_or(c->spec, "steps", 1) == 0.5)
         return BUG_NO;
     c->twice = true;
     candidate_say(c, "the vectors are rotated twice: by 2 times the angle");
@@ -514,6 +527,8 @@ const check_bug check_bugs[] = {
     { "positions-restarted", "positions start again at 0 for each packed sequence, or run on where they should",
       "count positions within a sequence or over all of them, as the positions given do", bug_restart, 0,
       BUG_NO_TABLE },
+    { "steps-ignored", "positions are not multiplied by the spec's steps", "multiply positions by the spec's steps",
+      bug_steps, 0, BUG_JOINS },
     { "rotated-twice", "the rotation is applied twice", "rotate q and k once: in the layer or in the kernel", bug_twice,
       0, BUG_NO_TABLE },
     { "wrong-axis", "heads are rotated by their index, as if they were tokens",

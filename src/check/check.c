@@ -23,13 +23,45 @@ typedef struct search {
 
 /* ------------------------------------------------ one candidate */
 
+/* What it differs in is its spec alone. */
+static bool is_plain(const candidate *c)
+{
+    bool same_axes = true;
+    for (int a = 0; a < PE_AXES_MAX; a++)
+        same_axes = same_axes && c->axis[a] == a;
+    return !c->positions && !c->shift && !c->unrotated && !c->inverse && !c->mixed && !c->other_side && !c->twice &&
+           !c->groups && !c->rounds && !c->swapped && !c->factor_on && same_axes;
+}
+
+static bool is_about(double x, double y)
+{
+    return fabs(x - y) <= 1e-14 * fabs(y);
+}
+
+/* Two plain candidates that do the same to every vector, whatever their specs say: a key may have no effect beside
+ * another (denominator beside frequencies), and two keys may have the same one (steps and a linear scaling). */
+static bool same_rotation(const candidate *c, const candidate *as)
+{
+    const check_data *d = c->d;
+    bool same = c->pairs == as->pairs && is_plain(c) && is_plain(as) &&
+                is_about(pe_encoding_magnitude(c->e), pe_encoding_magnitude(as->e));
+    for (int64_t n = 0; same && n < c->pairs; n++) {
+        const pe_pair *a = &c->pair[n], *b = &as->pair[n];
+        same = a->axis == b->axis && is_about(a->frequency, b->frequency) && is_about(a->phase, b->phase) &&
+               is_about(a->decay, b->decay) && a->x == b->x && a->y == b->y && a->x_out == b->x_out &&
+               a->y_out == b->y_out;
+    }
+    for (int64_t t = 0; same && t < d->length; t++) {
+        int64_t at = data_position(d, t, 0);
+        same = pe_encoding_gain(c->e, d->side, at) == pe_encoding_gain(as->e, d->side, at);
+    }
+    return same;
+}
+
 static bool is_spec(const candidate *c, const candidate *spec)
 {
-    bool same_axes = !memcmp(c->axis, spec->axis, sizeof c->axis);
-    bool plain = !c->positions && !c->shift && !c->unrotated && !c->inverse && !c->mixed && !c->other_side &&
-                 !c->twice && !c->groups;
-    return plain && !c->rounds && !c->swapped && !c->factor_on && same_axes &&
-           pe_encoding_fingerprint(c->e) == pe_encoding_fingerprint(spec->e);
+    return is_plain(c) &&
+           (pe_encoding_fingerprint(c->e) == pe_encoding_fingerprint(spec->e) || same_rotation(c, spec));
 }
 
 /* Every pair where it was, driven by the coordinate it had: sections=12/10/10 and 10/10/12 may share 32 pairs alike. */
@@ -75,7 +107,7 @@ static void weigh(search *s, candidate *c, check_fit fit)
         return;
     }
     /* one more rounding that changes nothing is no other explanation */
-    bool same = s->best.rounds && c->rounds && fit.rms == best->rms;
+    bool same = (s->best.rounds && c->rounds && fit.rms == best->rms) || same_rotation(c, &s->best);
     if (fit.rms <= AS_GOOD * best->rms && !same && c->bug[0] != s->best.bug[0])
         remember_also(&s->f, c->bug[0]);
 }

@@ -121,6 +121,13 @@ static void add_biases(result *out, const pe_encoding *e)
     free(score);
 }
 
+/* "see floor", where there is no floor: the key says nothing. */
+static bool leans_on_nothing(const char *spec, const pe_key *k)
+{
+    const char *other = k->help && !strncmp(k->help, "see ", 4) ? k->help + 4 : "";
+    return zoo_spec_key(spec, other) && !zoo_spec_get(spec, other).text;
+}
+
 /* An encoding that does not rotate: the keys in force. */
 static void add_other(result *out, const char *spec, const explain_facts *f)
 {
@@ -129,7 +136,7 @@ static void add_other(result *out, const char *spec, const explain_facts *f)
     for (int i = 0; info && i < info->key_count; i++) {
         const pe_key *k = pe_info_key(info, i);
         zoo_slice v = zoo_spec_get(spec, k->name);
-        if (v.text && zoo_spec_means(spec, k))
+        if (v.text && zoo_spec_means(spec, k) && !leans_on_nothing(spec, k))
             result_say(out, NULL, k->name, "%.*s (%s)", (int)v.length, v.text, k->help);
     }
     add_biases(out, f->e);

@@ -180,20 +180,37 @@ static void add_layer_counts(result *out, const extend_job *j)
                     "other layers without a window rotate differently; the plan covers only layers with this spec");
 }
 
+/* The spec that the plan is for; of a model without one, those of all its layers. */
+static void add_specs(result *out, const extend_model *x)
+{
+    const zoo_part *p = x->part;
+    const char *first = x->group ? x->group->spec : p->group[p->layer[0].group].spec;
+    char text[2000], one[1000];
+    size_t used = 0;
+    explain_shorten(text, sizeof text, first);
+    for (int g = 0; !x->group && p->groups > 1 && g < p->groups && used < sizeof text; g++) {
+        explain_shorten(one, sizeof one, p->group[g].spec);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRId64 "x %s", g ? ", " : "",
+                                 p->group[g].layers, one);
+    }
+    result_text(out, "spec", "spec", first);
+    result_shown(out, "%s", text);
+    result_open(out, RESULT_LIST, "specs", NULL);
+    for (int g = 0; g < p->groups; g++)
+        result_text(out, NULL, NULL, p->group[g].spec);
+    result_close(out);
+}
+
 static void add_model(result *out, const extend_job *j)
 {
     static const char *const verdicts[] = { "plan", "nothing", "no" };
     const extend_model *x = &j->x;
-    const char *spec = x->group ? x->group->spec : x->part->group[x->part->layer[0].group].spec;
-    char text[1000];
-    explain_shorten(text, sizeof text, spec);
     result_title(out, 0, "%s, %" PRId64 " positions", x->zoo->path, x->target);
     result_text(out, "verb", NULL, "extend");
     result_text(out, "file", "file", x->zoo->path);
     result_text(out, "type", "model", x->part->type);
     result_shown(out, "%s%s%" PRId64 " layers", x->part->type, *x->part->type ? ", " : "", x->part->layers);
-    result_text(out, "spec", "spec", spec);
-    result_shown(out, "%s", text);
+    add_specs(out, x);
     add_model_lengths(out, x);
     add_layer_counts(out, j);
     result_text(out, "verdict", NULL, verdicts[x->verdict]);

@@ -150,12 +150,14 @@ static void add_example(result *out, const pe_info *row, bool in_full)
     pe_encoding *e = NULL;
     if (pe_encoding_new(&e, row->name, (pe_shape){ .heads = 8, .head_dim = 64 }, NULL))
         return;
+    bool instead = pe_encoding_replaces(e);
     unsigned before = pe_encoding_hooks_at(e, PE_BEFORE_SCALE), after = pe_encoding_hooks_at(e, PE_AFTER_SCALE);
     result_real(out, "scale_at_head_dim_64", in_full ? "scale" : NULL, pe_encoding_scale(e));
     result_shown(out, "%s at head dimension 64%s", result_number(pe_encoding_scale(e)).text,
-                 before  ? "; its term is added before the scale"
-                 : after ? "; its term is added after the scale"
-                         : "");
+                 instead  ? "; its term replaces q.k, before the scale"
+                 : before ? "; its term is added before the scale"
+                 : after  ? "; its term is added after the scale"
+                          : "");
     result_bits(out, "before_scale", NULL, before, pe_hook_name);
     result_bits(out, "after_scale", NULL, after, pe_hook_name);
     result_open(out, RESULT_LIST, "tensors",

@@ -85,7 +85,7 @@ static void say_formula(const cli_job *j)
     int count = pe_encoding_formulas(j->e, all, PE_FORMULAS_MAX);
     for (int i = 0; j->hook == PE_HOOK_EMBED && i < count; i++)
         if (all[i].hook == PE_HOOK_EMBED)
-            result_say(j->tree, NULL, "", "column c is element c of %s", all[i].info->formula);
+            result_say(j->tree, NULL, "", "column c is element c of %s", all[i].text);
 }
 
 /* --start alone: as many positions as are printed. */

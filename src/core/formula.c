@@ -15,6 +15,7 @@ typedef enum formula_kind {
     TELLS_POLAR,
     TELLS_BIAS,
     TELLS_PAIR,
+    TELLS_GAIN,
     TELLS_SCALE
 } formula_kind;
 
@@ -32,7 +33,8 @@ _Static_assert(PE_FORMULAS_MAX >= PARTS_MAX * (TERMS_MAX + 4) + 2, "room for the
 
 static formula formula_of(formula_kind kind, const part *p, const term *t, unsigned hook, int64_t count)
 {
-    return (formula){ kind, p, t, 0, { hook, p->stage, &p->row->info, count } };
+    const pe_info *info = &p->row->info;
+    return (formula){ kind, p, t, 0, { hook, p->stage, info, count, *p->formula ? p->formula : info->formula } };
 }
 
 static int formula_list(const pe_encoding *e, formula out[PE_FORMULAS_MAX])
@@ -53,8 +55,10 @@ static int formula_list(const pe_encoding *e, formula out[PE_FORMULAS_MAX])
             out[n++] = formula_of(TELLS_BIAS, p, NULL, PE_HOOK_BIAS, 1);
     }
     const part *p = rotating_part(e, PE_QUERY);
-    if (p)
+    if (p && p->pairs)
         out[n++] = formula_of(TELLS_PAIR, p, NULL, PE_HOOK_ROTATE, p->pairs);
+    else if (p && p->gains)
+        out[n++] = formula_of(TELLS_GAIN, p, NULL, PE_HOOK_ROTATE, 1);
     out[n++] = (formula){ .kind = TELLS_SCALE, .is = { .count = 1 } };
     for (int i = 0; i < n; i++)
         out[i].axes = e->axes;
@@ -300,6 +304,13 @@ static double tell_pair(const part *p, const pe_question *of, tell *out)
     return pair_frequency(&p->pair[of->element]);
 }
 
+static double tell_gain(const part *p, const pe_question *of, tell *out)
+{
+    if (of->side == PE_QUERY && p->row->tell_gain)
+        p->row->tell_gain(p, of->q_at, out);
+    return gain_at(p, of->side, of->q_at);
+}
+
 /* 1/sqrt(head_dim), or that of the last part that has one; then the factors of all. */
 static double tell_scale(const pe_encoding *e, tell *out)
 {
@@ -330,6 +341,7 @@ static double tell_any(const pe_encoding *e, const formula *f, const pe_question
     case TELLS_POLAR: return tell_polar(f, of, out);
     case TELLS_BIAS: return tell_bias(f, of, out);
     case TELLS_PAIR: return tell_pair(f->part, of, out);
+    case TELLS_GAIN: return tell_gain(f->part, of, out);
     case TELLS_SCALE: break;
     }
     return tell_scale(e, out);

@@ -49,14 +49,15 @@ static const struct {
     [PE_IDEA_ABSOLUTE] = { "absolute",
                            "For encoders, pictures and time steps whose length is known: added once, before "
                            "the first layer; past the trained length quality is lost." },
-    [PE_IDEA_ROTATION] = { "rotation", "For language models: no parameters, no change to the attention kernel, keys "
-                                       "that can be moved in the cache; longer contexts need a scaling." },
-    [PE_IDEA_BIAS] = { "bias", "For sequences longer than those of training, with nothing to set: a number by distance "
-                               "is added to each score." },
+    [PE_IDEA_ROTATION] = { "rotation", "For language models: positions become angles, and where nothing is learned the "
+                                       "attention kernel stays as it is and keys can be moved in the cache; longer "
+                                       "contexts usually need a scaling." },
+    [PE_IDEA_BIAS] = { "bias", "For sequences longer than those of training: a number by distance, from a formula or "
+                               "trained, is added to each score; a table of offsets ends with its window." },
     [PE_IDEA_CONTENT] = { "content", "Where the meaning of a distance depends on the word, as in encoders, translation "
                                      "and music: each query or key meets a vector by distance, which costs more." },
     [PE_IDEA_DATA] = { "data-dependent", "Where the text itself says what is near or to be forgotten, such as the n-th "
-                                         "sentence back: positions follow from the tokens." },
+                                         "sentence back: what is added to a score is computed from the tokens." },
 };
 
 const char *pe_idea_name(pe_idea idea)

@@ -27,6 +27,7 @@
 #define KEYS_MAX 40
 #define TENSORS_MAX 8
 #define TERMS_MAX 3
+#define FORMULA_ROOM 240
 #define COUNT_OF(a) ((int)(sizeof(a) / sizeof *(a)))
 
 typedef struct pe_part part;
@@ -166,6 +167,8 @@ struct pe_part {
     waves waves; /* must fill the width */
 
     struct rotation_plan *plan; /* core's: the rotation in the form that its loops use */
+
+    char formula[FORMULA_ROOM]; /* for people: the row's formula where keys change it; "": as the row has it */
 };
 
 /* ------------------------------------------------ the row */
@@ -220,10 +223,12 @@ typedef struct row {
     /* content and value are declared by init: as terms, as a count, or as polar */
 
     /* for people, as formulas with numbers in them: embed's element c, the bias of a query and a key, the frequency of
-     * pair of->element in radians after lines for its magnitude at of->q_at, part.scale; NULL: not shown */
+     * pair of->element in radians after lines for its magnitude at of->q_at, a query's gain, part.scale; NULL: not
+     * shown */
     void (*tell_embed)(const part *p, pe_params w, const int64_t *at, int64_t c, tell *out);
     void (*tell_bias)(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out);
     void (*tell_pair)(const part *p, const pe_question *of, tell *out);
+    void (*tell_gain)(const part *p, const int64_t *at, tell *out);
     void (*tell_scale)(const part *p, tell *out);
     /* of a term: which row a distance takes, "clip(3 - 5, -16, 16) + 16", nothing where there is one row; and an entry
      * of a row as it is computed, or as it is filled before training. h is the head of the table */

@@ -24,7 +24,8 @@ static const pe_key keys[] = {
     { "spread", PE_KEY_REAL, "0.3", 0, 1000, NULL, NULL,
       "how much of other frequencies a pair starts with: the gain of Xavier's deviation", "fope_init_factor", false },
     { "still", PE_KEY_INT, "0", 0, 1, NULL, NULL,
-      "sine of the pairs with frequency 0: 0 as in the paper and vLLM, or 1 as in the authors' code", NULL, false },
+      "sine of the pairs with frequency 0: 0 as in the paper, or 1 as in the authors' code and Intern-S1-Pro", NULL,
+      false },
 };
 static const char *const examples[] = { "fope", "fope:trained=64,mixed=8,still=1",
                                         "fope:theta=1000,pairs=adjacent,heads=shared" };

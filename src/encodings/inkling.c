@@ -8,6 +8,8 @@
  * multiplies queries, so it is their gain. */
 #include "encodings/shared.h"
 
+#include <inttypes.h>
+
 enum { DISTANCES, WIDTH, FLOOR, ALPHA, SCALE };
 static const pe_key keys[] = {
     { "distances", PE_KEY_INT, "1024", 1, 0x1p24, NULL, NULL,
@@ -76,6 +78,12 @@ static double gain(const part *p, pe_side side, const int64_t *at)
     return side == PE_QUERY && past > 1 ? 1 + num(p, ALPHA) * log(past) : 1;
 }
 
+static void tell_gain(const part *p, const int64_t *at, tell *out)
+{
+    tell_say(out, "1 + %s · log(max((%" PRId64 " + 1) / %s, 1))", tell_number(num(p, ALPHA)).text, at[0],
+             tell_number(num(p, FLOOR)).text);
+}
+
 static void tell_scale(const part *p, tell *out)
 {
     tell_say(out, "1 / %.0f", (double)p->shape.head_dim);
@@ -100,5 +108,6 @@ const row pe_row_inkling = {
               .also = "relative-logits|rel-logits" },
     .init = init,
     .gain = gain,
+    .tell_gain = tell_gain,
     .tell_scale = tell_scale,
 };

@@ -462,6 +462,7 @@ static pe_status init(part *p, pe_error *err)
     p->rotates_output = whole(p, TURN) & 2;
     p->exact = r->precision == EXACT;
     settle_claims(p, r);
+    rope_settle_formula(p);
     return learn(p, err);
 }
 
@@ -490,4 +491,5 @@ const row pe_row_rope = {
     .rotate = rope_rotate,
     .gain = rope_gain,
     .tell_pair = rope_tell_pair,
+    .tell_gain = rope_tell_gain,
 };

@@ -102,5 +102,7 @@ float rope_angle_ggml(const float_pair *f, int64_t steps);
 
 /* Where the numbers come from, for people (rope_tell.c). */
 void rope_tell_pair(const part *p, const pe_question *of, tell *out);
+void rope_tell_gain(const part *p, const int64_t *at, tell *out);
+void rope_settle_formula(part *p); /* the row's formula as the keys change it */
 
 #endif

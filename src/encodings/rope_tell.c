@@ -4,6 +4,7 @@
 #include "encodings/rope.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* "10000^(-2/8)"; its number */
 static double tell_power(const part *p, double theta, slot s, tell *out)
@@ -149,6 +150,13 @@ static void tell_scaled_magnitude(const part *p, tell *out)
         tell_say(out, "%s", tell_number(rope_magnitude(p)).text);
 }
 
+/* "1 + 0.1 · log(1 + max(floor((7 + 1) / 64), 0))" */
+void rope_tell_gain(const part *p, const int64_t *at, tell *out)
+{
+    tell_say(out, "1 + %s · log(1 + max(floor((%" PRId64 " + %s) / %s), 0))", tell_number(num(p, TEMPERATURE)).text,
+             at[0], tell_number(num(p, SHIFT)).text, tell_number(num(p, FLOOR)).text);
+}
+
 /* A line for what multiplies cos and sin, a query's temperature with it; none where it is 1. */
 static void tell_magnitude(const part *p, const pe_question *of, tell *out)
 {
@@ -159,10 +167,48 @@ static void tell_magnitude(const part *p, const pe_question *of, tell *out)
         return;
     tell_say(out, "m = ");
     tell_scaled_magnitude(p, out);
-    if (b != 0)
-        tell_say(out, " · (1 + %s · log(1 + max(floor((%" PRId64 " + %s) / %s), 0)))", tell_number(b).text, at[0],
-                 tell_number(num(p, SHIFT)).text, tell_number(num(p, FLOOR)).text);
+    if (b != 0) {
+        tell_say(out, " · (");
+        rope_tell_gain(p, at, out);
+        tell_say(out, ")");
+    }
     tell_say(out, " = %s\n", tell_number(m * gain).text);
+}
+
+/* ------------------------------------------------ the formula */
+
+/* "theta^(-2i/(d-2))"; where a scaling has more than one case, its name stands for what it does. */
+static void tell_spectrum(const part *p, tell *out)
+{
+    static const char *const over[] = { "d", "(d-2)", "(d-1)" };
+    scaling how = (scaling)whole(p, SCALING);
+    if (p->value[FREQUENCIES].given)
+        tell_say(out, "frequencies[i]");
+    else if (how == NTK)
+        tell_say(out, "(theta alpha^(d/(d-2)))^(-2i/%s)", over[whole(p, DENOMINATOR)]);
+    else if (how == UNSCALED || how == LINEAR)
+        tell_say(out, "theta^(-2i/%s)%s", over[whole(p, DENOMINATOR)], how == LINEAR ? " / factor" : "");
+    else {
+        const char *name = p->row->keys[SCALING].choices;
+        for (int n = 0; n < (int)how; n++)
+            name = strchr(name, '|') + 1;
+        tell_say(out, "%.*s(theta^(-2i/%s))", (int)strcspn(name, "|"), name, over[whole(p, DENOMINATOR)]);
+    }
+}
+
+void rope_settle_formula(part *p)
+{
+    const value *steps = &p->value[STEPS];
+    tell out = tell_into(p->formula, sizeof p->formula);
+    if (!p->value[FREQUENCIES].given && !steps->given && whole(p, SCALING) == UNSCALED && num(p, SIGN) == 0 &&
+        num(p, COORDS) == 0 && whole(p, DENOMINATOR) == 0)
+        return;
+    tell_say(&out, "(x, y) -> m (x cos a - y sin a, x sin a + y cos a), a = %s", num(p, SIGN) != 0 ? "-" : "");
+    if (steps->given && steps->count == 1)
+        tell_say(&out, "%s ", tell_number(steps->list[0]).text);
+    tell_say(&out, "%s%s f_i, f_i = ", steps->given && steps->count > 1 ? "steps[axis] " : "",
+             num(p, COORDS) != 0 ? "2π c" : "t");
+    tell_spectrum(p, &out);
 }
 
 /* ------------------------------------------------ a pair */

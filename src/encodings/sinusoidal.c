@@ -9,6 +9,7 @@
 #include "encodings/shared.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum { THETA, LAYOUT, ORDER, DENOMINATOR, OFFSET, AXES, MIN, FREQUENCIES, PERIODS, STEPS, SCALE, JOIN, WIDTH };
 static const pe_key keys[] = {
@@ -110,6 +111,63 @@ static void fill_frequencies(const part *p, wide *f, int64_t count)
         }
 }
 
+/* ------------------------------------------------ the formula */
+
+/* "(t + 2)", "0.5 t"; with a step for each coordinate, "steps[axis] t". */
+static void tell_coordinate(const part *p, tell *out)
+{
+    const value *steps = &p->value[STEPS];
+    int64_t offset = whole(p, OFFSET);
+    if (steps->given)
+        tell_say(out, "%s ", steps->count > 1 ? "steps[axis]" : tell_number(steps->list[0]).text);
+    if (offset)
+        tell_say(out, "(t %c %" PRId64 ")", offset < 0 ? '-' : '+', offset < 0 ? -offset : offset);
+    else
+        tell_say(out, "t");
+}
+
+static void tell_wave(const part *p, bool second, tell *out)
+{
+    int64_t d = p->width / p->axes;
+    if (num(p, LAYOUT) == 0)
+        tell_say(out, "p_t[2i%s] = ", second ? "+1" : "");
+    else
+        tell_say(out, "p_t[i%s] = ", !second ? "" : d % 2 ? " + (d-1)/2" : " + d/2");
+    if (num(p, SCALE) != 1)
+        tell_say(out, "%s ", tell_number(num(p, SCALE)).text);
+    tell_say(out, "%s(", second == (num(p, ORDER) != 0) ? "sin" : "cos");
+    tell_coordinate(p, out);
+    tell_say(out, " f_i)");
+}
+
+/* The row's formula as the keys change it. */
+static void settle_formula(part *p)
+{
+    int64_t less = p->width / p->axes - denominator(p);
+    double m = num(p, MIN);
+    bool lists = p->value[FREQUENCIES].given || p->value[PERIODS].given;
+    tell out = tell_into(p->formula, sizeof p->formula);
+    if (!lists && m == 1 && num(p, SCALE) == 1 && !p->value[STEPS].given && whole(p, OFFSET) == 0 &&
+        num(p, LAYOUT) == 0 && num(p, ORDER) == 0 && less == 0)
+        return;
+    tell_wave(p, false, &out);
+    tell_say(&out, ", ");
+    tell_wave(p, true, &out);
+    tell_say(&out, ", f_i = ");
+    if (lists)
+        tell_say(&out, p->value[PERIODS].given ? "2π / periods[i]" : "frequencies[i]");
+    else if (m != 1)
+        tell_say(&out, "%s (theta/%s)^(-2i/", tell_number(m).text, tell_number(m).text);
+    else
+        tell_say(&out, "theta^(-2i/");
+    if (!lists && less)
+        tell_say(&out, "(d-%" PRId64 "))", less);
+    else if (!lists)
+        tell_say(&out, "d)");
+}
+
+/* ------------------------------------------------ making it */
+
 static pe_status init(part *p, pe_error *err)
 {
     embed_init(p, JOIN);
@@ -135,6 +193,7 @@ static pe_status init(part *p, pe_error *err)
         moves = moves || f[n].part[0] > 0;
     }
     p->value[STEPS].given = !ones;                 /* one canonical form */
+    settle_formula(p);
     if (d % 2 == 0 && alike && num(p, SCALE) == 1) /* others have no loops of their own */
         p->waves = (waves){ f, count, num(p, OFFSET), num(p, LAYOUT) != 0, num(p, ORDER) != 0, NULL };
     if (p->axes > 1)
@@ -205,16 +264,16 @@ static void tell_code(const part *p, pe_params w, const int64_t *at, int64_t c, 
         tell_say(out, "0");
         return;
     }
-    for (int pass = 0; pass < 2; pass++) { /* the formula, then its numbers */
-        double frequency = 0;
+    char room[200];
+    tell formula = tell_into(room, sizeof room);
+    number_text frequency = tell_number(tell_frequency(p, i, &formula));
+    bool alone = !strcmp(room, frequency.text); /* given as a number */
+    for (int pass = 0; pass < 2 - alone; pass++) { /* the formula, then its numbers */
         tell_say(out, "%s%s%s%s(%" PRId64 " · ", pass ? " = " : "", s != 1 ? factor.text : "", s != 1 ? " · " : "",
                  name, t);
         if (u != 1)
             tell_say(out, "%s · ", by.text);
-        char room[200];
-        tell formula = tell_into(room, sizeof room);
-        frequency = tell_frequency(p, i, &formula);
-        tell_say(out, "%s)", pass ? tell_number(frequency).text : room);
+        tell_say(out, "%s)", pass ? frequency.text : room);
     }
 }
 

@@ -294,6 +294,14 @@ const words chinese_models[] = {
       "nothing to set; such models lose quality past the trained length all the same.",
       "模型没有位置编码，只有因果掩码（Kazemnejad 等 "
       "2023，2305.19466）。没有要设置的；超过训练长度后这类模型的质量同样会下降。" },
+    { "Inkling's bias depends on the distance and is 0 past its last profile, so any length is defined. There is "
+      "nothing to set: raise the served length, and measure.",
+      "Inkling 的偏置取决于距离，超过最后一行之后为 0，所以任何长度都有定义。没有要设置的：增大服务长度，然后测量。" },
+    { "Inkling's bias depends on the distance and is 0 past its last profile, so any length is defined; "
+      "log_scaling_n_floor makes the scores of late queries larger. There is nothing to set: raise the served length, "
+      "and measure.",
+      "Inkling 的偏置取决于距离，超过最后一行之后为 0，所以任何长度都有定义；log_scaling_n_floor "
+      "使靠后的查询的分数更大。没有要设置的：增大服务长度，然后测量。" },
     { "xPos rotates as RoPE does, with a decay, and no scaling of its frequencies is established. Its authors read longer "
       "texts in blocks that see no further than the block before (Sun et al. 2022, 2212.10554), which needs code in the "
       "engine.",

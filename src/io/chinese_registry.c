@@ -87,8 +87,8 @@ const words chinese_registry[] = {
       "各头共用一组混合系数，或每个键头一组" },
     { "how much of other frequencies a pair starts with: the gain of Xavier's deviation",
       "每一对起始时混入其他频率的多少：Xavier 标准差的增益" },
-    { "sine of the pairs with frequency 0: 0 as in the paper and vLLM, or 1 as in the authors' code",
-      "频率为 0 的各对的正弦：0 与论文和 vLLM 相同，1 与作者的代码相同" },
+    { "sine of the pairs with frequency 0: 0 as in the paper, or 1 as in the authors' code and Intern-S1-Pro",
+      "频率为 0 的各对的正弦：0 与论文相同，1 与作者的代码和 Intern-S1-Pro 相同" },
     { "with two axes: a pair's frequency starts on its own axis, or in a direction of its head's own "
       "(RoPE-Mixed)",
       "两个轴时：每一对的频率从自己的轴开始，或从该头自己的方向开始（RoPE-Mi"
@@ -285,20 +285,22 @@ const words chinese_registry[] = {
       "the trained length quality is lost.",
       "用于长度已知的编码器、图像和时间步：只在第一层之前加一次；超过训练"
       "长度后质量下降。" },
-    { "For language models: no parameters, no change to the attention kernel, keys that can be moved in the "
-      "cache; longer contexts need a scaling.",
-      "用于语言模型：没有参数，不改注意力核，缓存里的键可以移动位置；更长"
-      "的上下文需要缩放。" },
-    { "For sequences longer than those of training, with nothing to set: a number by distance is added to each "
-      "score.",
-      "用于比训练时更长的序列，无需任何设置：按距离给每个分数加一个数。" },
+    { "For language models: positions become angles, and where nothing is learned the attention kernel stays as "
+      "it is and keys can be moved in the cache; longer contexts usually need a scaling.",
+      "用于语言模型：位置变成角度；没有训练得到的参数时，注意力核不变，缓存"
+      "里的键可以移动位置；更长的上下文通常需要缩放。" },
+    { "For sequences longer than those of training: a number by distance, from a formula or trained, is added to "
+      "each score; a table of offsets ends with its window.",
+      "用于比训练时更长的序列：给每个分数加一个由距离决定的数，来自公式或"
+      "训练；偏移表只到它的窗口为止。" },
     { "Where the meaning of a distance depends on the word, as in encoders, translation and music: each query "
       "or key meets a vector by distance, which costs more.",
       "用于距离的含义取决于词的任务，如编码器、翻译和音乐：每个查询或键与"
       "按距离取出的向量做内积，代价更高。" },
-    { "Where the text itself says what is near or to be forgotten, such as the n-th sentence back: positions "
-      "follow from the tokens.",
-      "用于由文本本身决定远近或遗忘的情形，例如往前第 n 句：位置由词元得出。" },
+    { "Where the text itself says what is near or to be forgotten, such as the n-th sentence back: what is added "
+      "to a score is computed from the tokens.",
+      "用于由文本本身决定远近或遗忘的情形，例如往前第 n 句：加到分数上的项"
+      "由词元算出。" },
     /* names of ideas, hooks and claims */
     { "idea|none", "无" },
     { "idea|absolute", "绝对位置" },

@@ -33,6 +33,7 @@ const words chinese_verbs[] = {
     { "{} at head dimension 64", "头维度为 64 时是 {}" },
     { "its term is added before the scale", "它的项在缩放之前相加" },
     { "its term is added after the scale", "它的项在缩放之后相加" },
+    { "its term replaces q.k, before the scale", "它的项在缩放之前代替 q.k" },
     { "a whole number, {} to {}", "整数，{} 到 {}" },
     { "a number, {} to {}", "实数，{} 到 {}" },
     { "a list a/b/c, each {} to {}", "列表 a/b/c，每个数 {} 到 {}" },

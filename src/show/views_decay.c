@@ -189,10 +189,17 @@ static void decay_caption_terms(figure *f, const around *a, const show_subject *
     words content = { "Head %" PRId64 " adds %.3g at distance 0 and %.3g at distance %.0f; contents are the same "
                       "everywhere, drawn with the seed.",
                       "第 %" PRId64 " 头：距离 0 处加 %.3g，末端加 %.3g（距离 %.0f）；各处内容相同，由种子生成。" };
+    words instead = { "Head %" PRId64 " has %.3g in place of q·k at distance 0 and %.3g at distance %.0f; contents "
+                      "are the same everywhere, drawn with the seed.",
+                      "第 %" PRId64 " 头：代替 q·k 的值在距离 0 处为 %.3g，末端为 %.3g（距离 %.0f）；各处内容相同，"
+                      "由种子生成。" };
     words bias = { "Head %" PRId64 " adds %.3g at distance 0 and %.3g at distance %.0f.",
                    "第 %" PRId64 " 头：距离 0 处加 %.3g，末端加 %.3g（距离 %.0f）。" };
-    show_caption(f, &a->path, r, s->hooks & PE_HOOK_CONTENT ? content : bias, r->head, a->y[around_here(a)],
-                 a->y[a->count - 1], a->x[a->count - 1]);
+    show_caption(f, &a->path, r,
+                 pe_encoding_replaces(s->e)   ? instead
+                 : s->hooks & PE_HOOK_CONTENT ? content
+                                              : bias,
+                 r->head, a->y[around_here(a)], a->y[a->count - 1], a->x[a->count - 1]);
 }
 
 static pe_status decay_terms(show_sheet *to, around *a, const show_subject *s, const show_request *r, pe_error *err)
@@ -207,7 +214,9 @@ static pe_status decay_terms(show_sheet *to, around *a, const show_subject *s, c
     TRY(decay_begin(&f, to, a, s, r, PE_HOOK_BIAS, err));
     snprintf(name, sizeof name, say((words){ "head %d", "第 %d 头" }, r->language), (int)r->head);
     decay_put_line(f, name, a, a->y, false);
-    show_say(f, &f->y_label, r, (words){ "added to the score", "加到分数上的值" });
+    show_say(f, &f->y_label, r,
+             pe_encoding_replaces(s->e) ? (words){ "in place of q·k", "代替 q·k 的值" }
+                                        : (words){ "added to the score", "加到分数上的值" });
     decay_caption_terms(f, a, s, r);
     return PE_OK;
 }
@@ -229,9 +238,9 @@ const show_view show_view_decay = {
     .name = "decay",
     .title = { "Score against distance", "分数随距离的变化" },
     .about = { "The attention score of two equal words as their distance grows: the dot product of codes, the score of "
-               "rotated vectors of ones with the bound of RoPE's paper, or the bias that is added.",
+               "rotated vectors of ones with the bound of RoPE's paper, the bias that is added, or what replaces q·k.",
                "两个相同的词在距离变大时的分数：编码的点积、旋转后全 1 向量的分数（附 RoPE "
-               "论文中的上界），或加上的值。" },
+               "论文中的上界）、加上的值，或代替 q·k 的值。" },
     .hooks = PE_HOOK_EMBED | PE_HOOK_ROTATE | PE_HOOK_CONTENT | PE_HOOK_BIAS,
     .first = true,
     .asks = "length|start|at|head|axis|causal",

@@ -119,6 +119,9 @@ static pe_status bias_draw(show_sheet *to, const show_path *p, const double *ter
     f->midpoint = above && below;
     f->x_first = f->y_first = (double)r->start;
     show_title(f, &show_view_bias, s, r, PE_HOOK_BIAS);
+    if (pe_encoding_replaces(s->e))
+        show_say(f, &f->title, r,
+                 (words){ "What one head has in place of q·k, query by key", "一个头代替 q·k 的值（查询 × 键）" });
     show_say(f, &f->x_label, r, (words){ "key", "键" });
     show_say(f, &f->y_label, r, (words){ "query", "查询" });
     show_caption(f, p, r,

@@ -179,7 +179,7 @@ static void walk_learned(walk *w, walk_scene *s)
 static void walk_code_part(walk *w, walk_scene *s, int formula)
 {
     static const words title = { "the code of a position", "位置的编码" };
-    walk_begin(w, title, s->formula[formula].info->formula, (words){ NULL, NULL });
+    walk_begin(w, title, s->formula[formula].text, (words){ NULL, NULL });
     for (int64_t c = 0; c < s->formula[formula].count; c++) {
         double number = walk_scene_tell(s, formula, s->key, c, s->text, sizeof s->text);
         walk_equation(w, walk_name("p_%s[%" PRId64 "]", s->place[s->query], c).text, s->text, number);

@@ -21,7 +21,7 @@ static void terms_score_step(walk *w, walk_scene *s, int formula, double sum[2][
     static const words other = { "what stands for q·k", "代替 q·k 的项" };
     const pe_formula *what = &s->formula[formula];
     bool instead = pe_encoding_replaces(s->e) && what->hook == PE_HOOK_CONTENT;
-    walk_begin(w, instead ? other : title, what->info->formula,
+    walk_begin(w, instead ? other : title, what->text,
                instead                          ? instead_note
                : what->stage == PE_BEFORE_SCALE ? before_note
                                                 : after_note);
@@ -48,7 +48,7 @@ static void terms_value_step(walk *w, walk_scene *s, int formula)
 {
     static const words title = { "what is added to each value", "每个值加上的向量" };
     static const words note = { "Added to the output by the weight of its key.", "按该键的权重加到输出上。" };
-    walk_begin(w, title, s->formula[formula].info->formula, note);
+    walk_begin(w, title, s->formula[formula].text, note);
     for (int j = 0; j < TOKENS; j++) {
         double vector[WIDTH_MAX];
         for (int64_t d = s->D - 1; s->seen[j] && d >= 0; d--)

@@ -5,12 +5,14 @@
 
 #include "result/result.h"
 
-/* "0.3 · 0.1 + 2 = 2.03", or the numbers of a vector. */
+#include <string.h>
+
+/* "0.3 · 0.1 + 2 = 2.03", a number that stands for itself once, or the numbers of a vector. */
 static void shown_line(result *out, const walk_line *line)
 {
     char text[TEXT_ROOM];
     tell t = tell_into(text, sizeof text);
-    if (line->text)
+    if (line->text && (line->count != 1 || strcmp(line->text, tell_number(line->value[0]).text) != 0))
         tell_say(&t, "= %s ", line->text);
     tell_say(&t, "=");
     for (int i = 0; i < line->count; i++)

@@ -60,7 +60,7 @@ static void rotate_frequency_step(walk *w, walk_scene *s, rotated_pairs *p, int 
 {
     static const words title = { "the frequency of each pair", "每一对的频率" };
     static const words note = { "Angle per position, in radians.", "每前进一个位置转过的角度，单位是弧度。" };
-    walk_begin(w, title, s->formula[formula].info->formula, note);
+    walk_begin(w, title, s->formula[formula].text, note);
     for (int64_t n = 0; n < p->count; n++) {
         double frequency = walk_scene_tell_pair(s, formula, PE_QUERY, p->word, n, s->text, sizeof s->text);
         p->mixed[n] = !strncmp(s->text, "C_", 2);
@@ -134,7 +134,10 @@ static void rotate_put_rest(walk *w, walk_scene *s, const rotated_pairs *p)
         if (p->rotated[d])
             continue;
         tell t = tell_into(s->text, sizeof s->text);
-        tell_say(&t, "%c[%" PRId64 "] = %s", pairs_letter(p), d, tell_number(p->from[d]).text);
+        tell_say(&t, "%c[%" PRId64 "]", pairs_letter(p), d);
+        if (p->gain != 1)
+            tell_say(&t, " · %s", tell_number(p->gain).text);
+        tell_say(&t, " = %s", tell_number(p->from[d]).text);
         if (p->gain != 1)
             tell_say(&t, " · %s", tell_number(p->gain).text);
         walk_equation(w, walk_name("%c'[%" PRId64 "]", pairs_letter(p), d).text, s->text, p->to[d]);
@@ -253,6 +256,24 @@ static void rotate_put_others(walk *w, walk_scene *s)
         walk_vector(w, walk_name("v'_%s (%s)", s->place[t], walk_word(s, t)).text, NULL, s->with.v + t * s->D, s->D);
 }
 
+/* Shows the factor on the query of an encoding that has one without pairs. */
+static void rotate_gain_step(walk *w, walk_scene *s, int formula)
+{
+    static const words title = { "the query is multiplied by tau", "查询乘以 tau" };
+    static const words note = { "Keys and values stay as they are.", "键和值保持不变。" };
+    const double *from = s->y + s->query * s->D;
+    walk_begin(w, title, "q' = tau q", note);
+    walk_vector(w, walk_name("q_%s", s->place[s->query]).text, NULL, from, s->D);
+    double tau = walk_scene_tell(s, formula, s->key, 0, s->text, sizeof s->text);
+    walk_equation(w, "tau", s->text, tau);
+    for (int64_t d = 0; d < s->D; d++) {
+        tell t = tell_into(s->text, sizeof s->text);
+        tell_say(&t, "tau · q[%" PRId64 "] = %s · %s", d, tell_number(tau).text, tell_factor(from[d]).text);
+        walk_equation(w, walk_name("q'[%" PRId64 "]", d).text, s->text, s->with.q[d]);
+    }
+    walk_vector(w, walk_name("q'_%s", s->place[s->query]).text, NULL, s->with.q, s->D);
+}
+
 pe_status walk_rotate(walk *w, walk_scene *s, pe_error *err)
 {
     static const words title = { "the query is rotated, pair by pair", "查询逐对旋转" };
@@ -264,6 +285,10 @@ pe_status walk_rotate(walk *w, walk_scene *s, pe_error *err)
             formula = i;
     if (formula < 0)
         return PE_OK;
+    if (!pe_encoding_pair_count(s->e)) {
+        rotate_gain_step(w, s, formula);
+        return PE_OK;
+    }
     TRY(pairs_ask(&p, s, PE_QUERY, s->query, err));
     TRY(pairs_ask(&k, s, PE_KEY, s->key, err));
     rotate_frequency_step(w, s, &p, formula);

@@ -19,53 +19,79 @@ static const struct {
     const char *row;
     extend_verdict verdict;
     const char *text;
+    const char *with; /* only where a layer's spec gives this key; NULL: always. The last row that fits counts */
 } still_rows[] = {
     { "alibi", EXTEND_NOTHING,
       "ALiBi is a slope on the distance, defined at any length; Press et al. 2021 (2108.12409) trained at 1024 and "
       "read "
-      "2048 and more. There is nothing to set: raise the served length, and measure." },
+      "2048 and more. There is nothing to set: raise the served length, and measure.",
+      NULL },
     { "t5", EXTEND_NOTHING,
       "T5's buckets give every distance past max_distance one bias, so any length is defined (Raffel et al. 2019, "
-      "1910.10683). There is nothing to set; far tokens all look equally far." },
+      "1910.10683). There is nothing to set; far tokens all look equally far.",
+      NULL },
     { "none", EXTEND_NOTHING,
       "The model has no position encoding, only the causal mask (Kazemnejad et al. 2023, 2305.19466). There is "
-      "nothing to set; such models lose quality past the trained length all the same." },
+      "nothing to set; such models lose quality past the trained length all the same.",
+      NULL },
     { "kerple", EXTEND_NOTHING,
       "KERPLE is a function of the distance, defined at any length (2205.09921). There is "
-      "nothing to set." },
+      "nothing to set.",
+      NULL },
     { "sandwich", EXTEND_NOTHING,
       "Sandwich is a function of the distance, defined at any length (2212.10356). There "
-      "is nothing to set." },
+      "is nothing to set.",
+      NULL },
     { "fire", EXTEND_NOTHING,
       "FIRE divides the distance by the position, so any length stays within the range it was "
-      "trained on (2310.04418). There is nothing to set." },
+      "trained on (2310.04418). There is nothing to set.",
+      NULL },
     { "forget", EXTEND_NOTHING,
       "The gates are computed from the tokens and forget as much per token at any length (Lin et al. 2025, "
       "2503.02130). "
-      "There is nothing to set." },
+      "There is nothing to set.",
+      NULL },
+    { "inkling", EXTEND_NOTHING,
+      "Inkling's bias depends on the distance and is 0 past its last profile, so any length is defined. There is "
+      "nothing to set: raise the served length, and measure.",
+      NULL },
     { "inkling", EXTEND_NOTHING,
       "Inkling's bias depends on the distance and is 0 past its last profile, so any length is defined; "
       "log_scaling_n_floor makes the scores of late queries larger. There is nothing to set: raise the served length, "
       "and "
-      "measure." },
+      "measure.",
+      "floor" },
     { "xpos", EXTEND_NO,
       "xPos rotates as RoPE does, with a decay, and no scaling of its frequencies is established. Its authors read longer "
       "texts in blocks that see no further than the block before (Sun et al. 2022, 2212.10554), which needs code in the "
-      "engine." },
+      "engine.",
+      NULL },
     { "fope", EXTEND_NOTHING,
       "FoPE has no frequency that completes less than a turn within its trained length, so no angle is new at any "
-      "length (Hua et al. 2024, 2412.17739). There is nothing to set: raise the served length, and measure." },
+      "length (Hua et al. 2024, 2412.17739). There is nothing to set: raise the served length, and measure.",
+      NULL },
     { "pope", EXTEND_NO,
       "PoPE's cosines see new angles past the trained length, and no scaling of its frequencies is established. Its "
       "authors read longer texts without one (Gopalakrishnan et al. 2025, 2509.10534): raise the served length, and "
-      "measure." },
+      "measure.",
+      NULL },
     { "learned", EXTEND_NO,
       "The table of positions ends where training ended: there is no row for a later one. It can be continued by "
-      "posenc's hierarchical row (a new row is a mix of two trained ones), which needs code in the engine." },
+      "posenc's hierarchical row (a new row is a mix of two trained ones), which needs code in the engine.",
+      NULL },
     { "sinusoidal", EXTEND_NO,
       "The codes exist at any position, but the model saw none past its trained length, and no scaling of them is "
-      "established. Train it longer." },
+      "established. Train it longer.",
+      NULL },
 };
+
+static bool some_layer_gives(const extend_model *x, const char *key)
+{
+    bool gives = !key;
+    for (int g = 0; !gives && g < x->part->groups; g++)
+        gives = zoo_spec_has(x->part->group[g].spec, key);
+    return gives;
+}
 
 static void judge_still(extend_model *x, const char *spec)
 {
@@ -78,7 +104,7 @@ static void judge_still(extend_model *x, const char *spec)
              "frequencies of rope.",
              name);
     for (size_t i = 0; i < sizeof still_rows / sizeof *still_rows; i++)
-        if (!strcmp(still_rows[i].row, name)) {
+        if (!strcmp(still_rows[i].row, name) && some_layer_gives(x, still_rows[i].with)) {
             x->verdict = still_rows[i].verdict;
             snprintf(x->why, sizeof x->why, "%s", still_rows[i].text);
         }

@@ -35,6 +35,12 @@ const zoo_row zoo_rows_remote[] = {
     { "internlm", "internlm", "theta=1e4 source=vLLM 0.7 models/llama.py (registry: InternLMForCausalLM)" },
     { "internlm2", "rope", "theta=1e4 source=vLLM models/internlm2.py; SGLang models/internlm2.py" },
     { "internlm3", "rope", "theta=1e4 source=vLLM models/llama.py (registry: InternLM3ForCausalLM)" },
+    { "interns1_pro", "parts", "text_config=interns1_pro_text vision_config=interns1_pro_vision source=vLLM "
+      "models/interns1_pro.py" },
+    { "interns1_pro_text", "fope", "theta=1e6 source=vLLM layers/rotary_embedding/fope.py; SGLang "
+      "layers/rotary_embedding.py" },
+    { "interns1_pro_vision", "rope", "theta=1e4 table_key=num_position_embeddings table_rows=2304 "
+      "spec=axes=2,split=axial source=vLLM models/interns1_pro.py, models/qwen3_vl.py" },
     { "internvl_chat", "parts", "llm_config=internlm2 vision_config=intern_vit_6b source=vLLM models/internvl.py" },
     { "jais", "jais", "length=2k only_if=position_embedding_type=alibi spec=alibi|learned source=vLLM 0.7 "
       "models/jais.py; llama.cpp conversion/jais.py" },

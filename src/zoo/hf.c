@@ -15,7 +15,7 @@ static const char *const signs[] = { "rope",         "rotary",      "alibi",    
                                      "mscale",       "theta",       "pos_emb",      "position_emb", "positional",
                                      "relative_att", "long_factor", "short_factor", "logn_attn",    "dual_chunk" };
 
-#define ROTATE "rope falcon baichuan chatglm qwen roformer dbrx mla nomic internlm gte openelm dinov3 "
+#define ROTATE "rope falcon baichuan chatglm qwen roformer dbrx mla nomic internlm gte openelm dinov3 fope "
 #define LOCAL "local"       /* rows with a base for sliding layers */
 #define INTERVAL "interval" /* rows with norope_interval */
 
@@ -196,6 +196,7 @@ static const struct {
     { "jais", hf_jais },
     { "openelm", hf_openelm },
     { "gte", hf_gte },
+    { "fope", hf_fope },
 };
 
 static pe_status read_family(hf_part *h)

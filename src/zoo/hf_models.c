@@ -3,6 +3,7 @@
  * Model types that rotate or not, or this way or that, as the rest of the config says, and those that keep what says
  * how under keys of their own. Each settles what its row leaves open and goes on as one of the other families. */
 #include "zoo/hf.h"
+#include "zoo/spec_read.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -286,4 +287,64 @@ pe_status hf_gte(hf_part *h)
     TRY(hf_real(h, &theta, "rope_theta", h->fact->theta));
     return hf_all_layers(h, "rope:theta=%s,scaling=linear,factor=%s", zoo_number(theta * factor).text,
                          zoo_number(pow(factor, 2 / (double)h->shape.head_dim)).text);
+}
+
+/* ---------------------------------------------------------------- Intern-S1-Pro */
+
+/* What FourierRotaryEmbedding reads of the dict (vLLM layers/rotary_embedding/fope.py, SGLang). */
+static pe_status check_fope_keys(hf_part *h, const io_node *dict)
+{
+    const char *how = "default";
+    TRY(io_json_string(&how, dict, "rope_type", IO_OPTIONAL, h->b->err));
+    if (strcmp(how, "default") != 0)
+        return zoo_fail(h->b, PE_ERR_UNSUITED, "rope_type is %.30s beside FoPE's keys; needs default", how);
+    for (io_node child = { 0 }; io_json_next(&child, dict);)
+        if (io_json_kind_of(&child) != IO_JSON_NULL &&
+            !zoo_has_word("fope_init_factor fope_sep_head num_inv_freq rope_type type rope_theta", child.key))
+            TRY(zoo_unknown(h->b, child.key, "the config without it", "that it does nothing",
+                            "rope_parameters has a key %.60s that nothing reads", child.key));
+    return PE_OK;
+}
+
+/* Frequencies that complete a turn within the length, which are the ones that are mixed. */
+static int64_t turning_frequencies(double theta, int64_t D, int64_t length)
+{
+    int64_t n = 0;
+    while (n < D / 2 && pow(theta, -2 * (double)n / (double)D) * (double)length > 2 * acos(-1))
+        n++;
+    return n;
+}
+
+/* FoPE where the dict has one of its keys. The engines pad the sines of the pairs that do not rotate with 1. */
+pe_status hf_fope(hf_part *h)
+{
+    static const char *const own[] = { "fope_init_factor", "fope_sep_head", "num_inv_freq" };
+    io_node dict, at;
+    bool mixes = false, heads = true;
+    double theta = h->fact->theta, spread = 0.1;
+    int64_t count = 0;
+    pe_error *err = h->b->err;
+    TRY(io_json_object(&dict, h->config, hf_has(h, "rope_parameters") ? "rope_parameters" : "rope_scaling",
+                       IO_OPTIONAL, err));
+    for (int i = 0; dict.json && i < 3; i++)
+        mixes = mixes || (io_json_get(&at, &dict, own[i]) && io_json_kind_of(&at) != IO_JSON_NULL);
+    if (!mixes)
+        return hf_rope(h);
+    TRY(check_fope_keys(h, &dict));
+    TRY(hf_measure(h));
+    TRY(hf_real(h, &theta, "rope_theta", 0));
+    TRY(io_json_real(&theta, &dict, "rope_theta", IO_OPTIONAL, err));
+    TRY(io_json_bool(&heads, &dict, "fope_sep_head", IO_OPTIONAL, err));
+    TRY(io_json_real(&spread, &dict, "fope_init_factor", IO_OPTIONAL, err));
+    int64_t turning = turning_frequencies(theta, h->shape.head_dim, h->length);
+    TRY(io_json_int(&count, &dict, "num_inv_freq", IO_OPTIONAL, (io_int_range){ 1, PE_HEAD_DIM_MAX }, err));
+    if (count && count != turning)
+        return zoo_fail(h->b, PE_ERR_UNSUITED,
+                        "num_inv_freq is %" PRId64 "; specs can say %" PRId64
+                        ", the frequencies that complete a turn within %" PRId64 " positions",
+                        count, turning, h->length);
+    TRY(zoo_note_add(h->b, ZOO_FACT, "fope_init_factor", h->source,
+                     "the shares of the frequencies are trained: the checkpoint's sin_coef and cos_coef have them"));
+    return hf_all_layers(h, "fope:theta=%s,trained=%" PRId64 ",heads=%s,spread=%s,still=1", zoo_number(theta).text,
+                         h->length, heads ? "own" : "shared", zoo_number(spread).text);
 }

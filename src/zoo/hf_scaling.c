@@ -139,7 +139,7 @@ static pe_status take_key(hf_part *h, const hf_rotation *t, const io_node *child
     if (io_json_kind_of(child) == IO_JSON_NULL)
         return PE_OK;
     if (i == count)
-        return zoo_unknown(h->b, child->key, "the config without it", "it as if it were not there",
+        return zoo_unknown(h->b, child->key, "the config without it", "that it does nothing",
                            "rope_parameters has a key %.60s that nothing reads", child->key);
     if (!applies(keys[i].with, t->how))
         return zoo_note_add(h->b, ZOO_WARNING, child->key, "transformers modeling_rope_utils.py",

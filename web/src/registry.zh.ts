@@ -66,8 +66,8 @@ export const registryZh: Readonly<Record<string, string>> = {
     "旋转的对数，至多等于频率的个数；默认相等（作者的代码：至多 d/4）",
   "one mixture shared by all heads, or one per key head": "各头共用一组混合系数，或每个键头一组",
   "how much of other frequencies a pair starts with: the gain of Xavier's deviation": "每一对起始时混入其他频率的多少：Xavier 标准差的增益",
-  "sine of the pairs with frequency 0: 0 as in the paper and vLLM, or 1 as in the authors' code":
-    "频率为 0 的各对的正弦：0 与论文和 vLLM 相同，1 与作者的代码相同",
+  "sine of the pairs with frequency 0: 0 as in the paper, or 1 as in the authors' code and Intern-S1-Pro":
+    "频率为 0 的各对的正弦：0 与论文相同，1 与作者的代码和 Intern-S1-Pro 相同",
   "with two axes: a pair's frequency starts on its own axis, or in a direction of its head's own (RoPE-Mixed)":
     "两个轴时：每一对的频率从自己的轴开始，或从该头自己的方向开始（RoPE-Mixed）",
   "where training starts: all phases 0, or anywhere from -2 pi to 0": "训练的起点：相位全为 0，或在 -2π 到 0 之间随机",
@@ -234,15 +234,15 @@ export const ideaWords: Readonly<Record<string, { name: Words; about: Words }>> 
   rotation: {
     name: { en: "rotation", zh: "旋转" },
     about: {
-      en: "For language models: no parameters, no change to the attention kernel, keys that can be moved in the cache; longer contexts need a scaling.",
-      zh: "用于语言模型：没有参数，不改注意力核，缓存里的键可以移动位置；更长的上下文需要缩放。",
+      en: "For language models: positions become angles, and where nothing is learned the attention kernel stays as it is and keys can be moved in the cache; longer contexts usually need a scaling.",
+      zh: "用于语言模型：位置变成角度；没有训练得到的参数时，注意力核不变，缓存里的键可以移动位置；更长的上下文通常需要缩放。",
     },
   },
   bias: {
     name: { en: "bias", zh: "偏置" },
     about: {
-      en: "For sequences longer than those of training, with nothing to set: a number by distance is added to each score.",
-      zh: "用于比训练时更长的序列，无需任何设置：按距离给每个分数加一个数。",
+      en: "For sequences longer than those of training: a number by distance, from a formula or trained, is added to each score; a table of offsets ends with its window.",
+      zh: "用于比训练时更长的序列：给每个分数加一个由距离决定的数，来自公式或训练；偏移表只到它的窗口为止。",
     },
   },
   content: {
@@ -255,8 +255,8 @@ export const ideaWords: Readonly<Record<string, { name: Words; about: Words }>> 
   "data-dependent": {
     name: { en: "data-dependent", zh: "依赖数据" },
     about: {
-      en: "Where the text itself says what is near or to be forgotten, such as the n-th sentence back: positions follow from the tokens.",
-      zh: "用于由文本本身决定远近或遗忘的情形，例如往前第 n 句：位置由词元得出。",
+      en: "Where the text itself says what is near or to be forgotten, such as the n-th sentence back: what is added to a score is computed from the tokens.",
+      zh: "用于由文本本身决定远近或遗忘的情形，例如往前第 n 句：加到分数上的项由词元算出。",
     },
   },
 };
