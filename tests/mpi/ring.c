@@ -687,6 +687,26 @@ TEST(a_rank_that_refuses_leaves_no_message_behind)
     assert_ok(forward_again(&p, &a));
 }
 
+TEST(a_rank_without_a_gradient_is_told_to_all)
+{
+    problem p = { .spec = "alibi", .mask = causal };
+    open_problem(&p);
+    pe_attention a = attention_of(&p, &p.share, p.share_tokens);
+    pe_attention_grad g = gradient_of(&p, &p.share, p.share_tokens);
+    pe_ring ring = ring_of(&p);
+    pe_run run = run_of(&p);
+    assert_ok(pe_ring_attention_backward_work(&ring, p.e, &a, &g, &run, &run.work_bytes, &err));
+    run.work = take((int64_t)run.work_bytes, 1);
+    forget_error();
+    pe_status s = pe_ring_attention_backward(&ring, p.e, &a, rank ? &g : NULL, &run, &err);
+    if (rank)
+        test_refused("another's", s, PE_ERR_PEER, "rank 0 of the ring failed", false);
+    else
+        test_refused("its own", s, PE_ERR_NULL, "the gradient is NULL", false);
+    assert_int_equal(under_way, 0);
+    assert_ok(forward_again(&p, &a));
+}
+
 TEST(ranks_with_different_problems_are_refused)
 {
     problem p = { .spec = "alibi", .mask = causal };

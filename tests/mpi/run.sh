@@ -61,13 +61,15 @@ killed() { # killed MPI
   sed -n 's/^/    /; /[Kk]illed/p' "$log" | head -n 2
   [ $i != 0 ] && [ $i != 124 ] && grep -qi 'killed' "$log"
 }
-# A rank that hangs: the others give up after their patience and say so.
+# Rank 1 of 5 hangs: the others give up after their patience, its neighbours name it, and nobody names another.
 stuck() { # stuck MPI
   local log=$work/$1/stuck i
-  timeout 120 "$(of mpirun "$1")" -n 3 "$work/$1/ends" stuck >"$log" 2>&1
+  timeout 120 "$(of mpirun "$1")" -n 5 "$work/$1/ends" stuck >"$log" 2>&1
   i=$?
-  grep -m 1 PE_ERR_PEER "$log"
-  [ $i != 0 ] && [ $i != 124 ] && grep -q 'PE_ERR_PEER: rank . waited 2 seconds for rank .; is it alive' "$log"
+  grep PE_ERR_PEER "$log"
+  [ $i != 0 ] && [ $i != 124 ] && grep -q 'PE_ERR_PEER: rank 0 waited 2 seconds for rank 1; is it alive' "$log" &&
+    grep -q 'PE_ERR_PEER: rank 2 waited 2 seconds for rank 1; is it alive' "$log" &&
+    ! grep -q 'seconds for rank [^1]' "$log"
 }
 
 one_mpi() {
