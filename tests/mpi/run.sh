@@ -48,6 +48,14 @@ ranks() { # ranks MPI N PROGRAM...
   "$(of mpirun "$1")" -n "$2" "${@:3}"
 }
 
+# The example's 2048 tokens are no multiple of 6.
+refused() { # refused MPI
+  local log=$work/$1/refused i
+  ranks "$1" 3 "$work/$1/ring_attention" >"$log" 2>&1
+  i=$?
+  [ $i = 2 ] && grep -q '^2048 tokens cannot be shared by 3 ranks; needs a multiple of 6' "$log"
+}
+
 # A rank that is killed: the job ends by itself, with an error and the launcher's sentence.
 killed() { # killed MPI
   local log=$work/$1/killed pid i
@@ -90,6 +98,7 @@ one_mpi() {
     grep -E 'formula|registry|tokens:' "$log" | sed 's/^/  /'
   done
   check "$mpi: the example runs on 4 ranks" ranks "$mpi" 4 "$work/$mpi/ring_attention"
+  check "$mpi: and says that 3 cannot share its tokens" refused "$mpi"
   check "$mpi: a killed rank ends the job with a sentence" killed "$mpi"
   check "$mpi: a rank that hangs is told after patience" stuck "$mpi"
 }
