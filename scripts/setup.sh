@@ -33,6 +33,7 @@ openmpi     mpi   libopenmpi-dev  openmpi-devel   openmpi     openmpi-dev   open
 mpirun.openmpi mpi openmpi-bin    openmpi         openmpi     openmpi       open-mpi
 mpich       mpi   libmpich-dev    mpich-devel     mpich       mpich-dev     mpich
 mpirun.mpich mpi  mpich           mpich           mpich       mpich         mpich
+python3     mpi   python3         python3         python      python3       python
 python3     python python3        python3         python      python3       python
 venv        python python3-venv   python3         python      python3       python
 Python.h    python python3-dev    python3-devel   python      python3-dev   python

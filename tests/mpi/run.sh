@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # make test-mpi: libposenc_mpi with Open MPI and with MPICH. Each is built in build-mpi-NAME, installed into a temporary
-# prefix, and used from there, by pkg-config and by CMake; then 1 to 8 ranks of this machine run the tests, the example and
-# jobs that end badly. RANKS="2 8": these numbers of ranks. run.sh openmpi: this MPI alone, mpicc.openmpi and
+# prefix, and used from there, by pkg-config and by CMake; then 1 to 8 ranks of this machine run the tests, the example, the C of
+# docs/scale.md and jobs that end badly. RANKS="2 8": these numbers of ranks. run.sh openmpi: this MPI alone, mpicc.openmpi and
 # mpirun.openmpi as Debian names them; where no MPI has such a name, mpicc and mpirun.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -46,6 +46,12 @@ END
 }
 ranks() { # ranks MPI N PROGRAM...
   "$(of mpirun "$1")" -n "$2" "${@:3}"
+}
+
+# The C of docs/scale.md, in docs.c.
+page() { # page MPI
+  block docs/scale.md c >"$work/scale.inc"
+  [ -s "$work/scale.inc" ] && compile "$1" tests/mpi/docs.c -I"$work" && ranks "$1" 2 "$work/$1/docs"
 }
 
 # The example's 2048 tokens are no multiple of 6.
@@ -97,6 +103,7 @@ one_mpi() {
     check_quietly "$log" "$mpi: the tests hold on $n ranks" timeout 900 "$(of mpirun "$mpi")" -n "$n" "$work/$mpi/ring"
     grep -E 'formula|registry|tokens:' "$log" | sed 's/^/  /'
   done
+  check_quietly "$work/log" "$mpi: the C of docs/scale.md runs" page "$mpi"
   check "$mpi: the example runs on 4 ranks" ranks "$mpi" 4 "$work/$mpi/ring_attention"
   check "$mpi: and says that 3 cannot share its tokens" refused "$mpi"
   check "$mpi: a killed rank ends the job with a sentence" killed "$mpi"
