@@ -98,10 +98,18 @@ install() { # install PACKAGE...
 
 # For tests that are skipped without: a failure here is none.
 extras() {
-  [ $what = test-all ] && [ $may = yes ] || return 0
-  cross
-  flavours
-  browser
+  [ $may = yes ] || return 0
+  case $what in
+    test-all) cross; flavours; browser ;;
+    mpi) engines ;;
+  esac
+}
+engines() { # those of examples/race
+  local packages=''
+  command -v parallel >/dev/null || packages="parallel"
+  command -v sbatch >/dev/null || packages="$packages slurm-client"
+  command -v snakemake >/dev/null || packages="$packages snakemake"
+  [ -z "$packages" ] || install $packages || echo "going on without: not all examples of races over machines" >&2
 }
 cross() {
   [ "$(uname -m)" = x86_64 ] || return 0
