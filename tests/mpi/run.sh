@@ -81,8 +81,8 @@ stuck() { # stuck MPI
   timeout 120 "$(of mpirun "$1")" -n 5 "$work/$1/ends" stuck >"$log" 2>&1
   i=$?
   grep PE_ERR_PEER "$log"
-  [ $i != 0 ] && [ $i != 124 ] && grep -q 'PE_ERR_PEER: rank 0 waited 2 seconds for rank 1; is it alive' "$log" &&
-    grep -q 'PE_ERR_PEER: rank 2 waited 2 seconds for rank 1; is it alive' "$log" &&
+  [ $i != 0 ] && [ $i != 124 ] && grep -q 'PE_ERR_PEER: rank 0 waited 4 seconds for rank 1; is it alive' "$log" &&
+    grep -q 'PE_ERR_PEER: rank 2 waited 4 seconds for rank 1; is it alive' "$log" &&
     ! grep -q 'seconds for rank [^1]' "$log"
 }
 
