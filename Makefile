@@ -18,9 +18,12 @@ quick:                      # lint and the fast tests, in under a minute after a
 test:                       # everything it needs, then what a change must pass: release and sanitizers; 12 minutes on two cores
 	@scripts/test.sh test
 
-test-mpi:                   # installs Open MPI and MPICH, then the tests of libposenc_mpi on 1 to 8 ranks: RANKS="2 8"
+test-mpi:                   # installs Open MPI, MPICH and what races run on (GNU parallel, Slurm, Snakemake), then the tests of those: RANKS="2 8"
 	@scripts/setup.sh mpi
 	@RANKS="$(RANKS)" JOBS="$(JOBS)" tests/mpi/run.sh
+	@cmake -S . -B build-test -DPOSENC_WERROR=ON -DPOSENC_SANITIZE= --log-level=WARNING >/dev/null
+	@MAKEFLAGS=--no-print-directory cmake --build build-test --parallel $(JOBS) --target posenc_tool >/dev/null
+	@POSENC=build-test/posenc bash tests/test_race_engines.sh
 
 test-all:                   # every test, the page in a browser, NEON, clang, 32 bits, musl, MSan, TSan, fuzzing: FLAVOURS="m32 musl"
 	@FLAVOURS="$(FLAVOURS)" RUNS="$(RUNS)" scripts/test.sh all

@@ -12,7 +12,8 @@
  * Rules, beside those of posenc.h
  *  - Every rank of the communicator makes the same calls in the same order, with the same encoding, parameters, sizes, mask,
  *    lengths and positions. All but the values of parameters and positions is compared before anything else is sent. Every
- *    rank returns an error if one of them does: nobody waits for a rank that refused.
+ *    rank returns an error if one of them does: nobody waits for a rank that refused. The exception is a rank whose ring
+ *    says no way to the others: NULL or of a wrong size, without MPI, or comm no communicator.
  *  - The communicator is used by one call at a time, and by nothing else: MPI_Comm_dup makes one.
  *  - A call waits `patience` seconds for a message and then returns PE_ERR_PEER. Its work memory is still MPI's then: the
  *    program must end (MPI_Abort), and not free it. What MPI itself finds wrong is handled by the communicator's error

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# make bench-mpi: ring attention on 1, 2, 4 and 8 ranks of this machine: tokens per second, efficiency, bytes sent and memory
-# of each rank. The ranks may be more than the cores: times are CPU times of a rank, so the table says what a core for each
-# would do if no rank waited. RANKS, TOKENS, ORDERS, SPEC, HEADS, DIM, BACK (0: forward alone), MPI (mpich) change it.
+# make bench-mpi: ring attention on 1, 2, 4 and 8 ranks of this machine: times, tokens per second, efficiency, bytes sent and
+# memory of each rank: the table of docs/scale.md, with the model's times where one rank with 16384 tokens is measured. The
+# ranks may be more than the cores: times are CPU times of a rank, so the table says what a core for each would do if no rank
+# waited. RANKS, TOKENS, ORDERS, SPEC, HEADS, DIM, BACK (0: forward alone), MPI (mpich) change it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh mpi
@@ -18,11 +19,4 @@ for order in ${ORDERS:-zigzag contiguous}; do
   for n in ${RANKS:-1 2 4 8}; do
     "mpirun.$mpi" -n "$n" "$build/bench" "${SPEC:-rope}" "$order" "${HEADS:-4}" "${DIM:-64}" "${BACK:-1}" ${TOKENS:-4096 16384}
   done
-done | awk '
-  BEGIN { print "| order | pass | tokens | ranks | tokens/s, a core each | efficiency | MB sent by a rank | work memory of a rank, MB |"
-          print "|---|---|---|---|---|---|---|---|" }
-  /^#/ { network = $0; next }
-  { key = $3 " " $4 " " $2; if ($1 == 1) one[key] = $5
-    printf "| %s | %s | %d | %d | %.0f | %s | %.2f | %.1f |\n", $3, $4, $2, $1, $2 / $5,
-      key in one ? sprintf("%.2f", one[key] / ($1 * $5)) : "", $7 / 1e6, $8 / 1e6 }
-  END { print network }'
+done | python3 bench/scale.py runs

@@ -33,6 +33,7 @@ openmpi     mpi   libopenmpi-dev  openmpi-devel   openmpi     openmpi-dev   open
 mpirun.openmpi mpi openmpi-bin    openmpi         openmpi     openmpi       open-mpi
 mpich       mpi   libmpich-dev    mpich-devel     mpich       mpich-dev     mpich
 mpirun.mpich mpi  mpich           mpich           mpich       mpich         mpich
+python3     mpi   python3         python3         python      python3       python
 python3     python python3        python3         python      python3       python
 venv        python python3-venv   python3         python      python3       python
 Python.h    python python3-dev    python3-devel   python      python3-dev   python
@@ -97,10 +98,18 @@ install() { # install PACKAGE...
 
 # For tests that are skipped without: a failure here is none.
 extras() {
-  [ $what = test-all ] && [ $may = yes ] || return 0
-  cross
-  flavours
-  browser
+  [ $may = yes ] || return 0
+  case $what in
+    test-all) cross; flavours; browser ;;
+    mpi) engines ;;
+  esac
+}
+engines() { # those of examples/race
+  local packages=''
+  command -v parallel >/dev/null || packages="parallel"
+  command -v sbatch >/dev/null || packages="$packages slurm-client"
+  command -v snakemake >/dev/null || packages="$packages snakemake"
+  [ -z "$packages" ] || install $packages || echo "going on without: not all examples of races over machines" >&2
 }
 cross() {
   [ "$(uname -m)" = x86_64 ] || return 0

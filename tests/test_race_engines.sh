@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # labels: data; tier: test; cost: 10 s
-# The examples in examples/race, run by the programs they are for, where those are installed.
+# The examples in examples/race, run by the programs they are for, where those are installed: make test-mpi installs them.
+# Those of Kubernetes and Ray: python/tests/test_engines.py.
 set -uo pipefail
 POSENC=$(realpath "${POSENC:-build/posenc}")
 examples=$PWD/examples/race
@@ -40,16 +41,6 @@ if command -v snakemake >/dev/null; then
   check "and its report" grep -q "bits per byte" snake.shares/report.txt
 else
   skip "Snakefile: no snakemake here (apt install snakemake)"
-fi
-
-python=${PYTHON:-python3}
-if "$python" -c 'import ray, posenc' 2>/dev/null; then
-  sed 's/{"steps": 400, "seeds": 3}/{"steps": 40, "seeds": 2, "layers": 1, "width": 16, "heads": 2, "train_length": 16, "test": "1x,2x", "batch": 2, "test_tokens": 64}/; s/none,rope,alibi/none,rope/' \
-    "$examples/ray_race.py" >small.py
-  check_quietly log "ray_race.py" "$python" small.py "$dir/rayed" 3
-  check "the result of one process" same rayed
-else
-  skip "ray_race.py: no ray and posenc for $python here (pip install ray)"
 fi
 
 finish

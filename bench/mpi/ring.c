@@ -60,13 +60,14 @@ static void must(pe_status s, const pe_error *err)
 }
 
 /* Seconds and bytes of one pass: the most, and the sum of the seconds. */
-static void tell(const char *pass, const char *order, int64_t tokens, double seconds, pe_ring_count count, size_t work)
+static void tell(const char *pass, const char *order, pe_shape s, int64_t tokens, double seconds, pe_ring_count count, size_t work)
 {
     double mine[3] = { seconds, (double)count.bytes, (double)work }, most[3], sum = 0;
     MPI_Reduce(mine, most, 3, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     MPI_Reduce(&seconds, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (!rank) {
-        printf("%d %lld %s %s %.6f %.6f %.0f %.0f\n", ranks, (long long)tokens, order, pass, most[0], sum, most[1], most[2]);
+        printf("%d %lld %s %s %.6f %.6f %.0f %.0f %d %d\n", ranks, (long long)tokens, order, pass, most[0], sum, most[1], most[2],
+               (int)s.heads, (int)s.head_dim);
         fflush(stdout);
     }
 }
@@ -103,7 +104,7 @@ static void one_size(const pe_encoding *e, pe_ring ring, pe_run run, const char 
             double took = work_time() - from;
             least = took < least ? took : least;
         }
-        tell(backward ? "backward" : "forward", order, tokens, least, count, run.work_bytes);
+        tell(backward ? "backward" : "forward", order, s, tokens, least, count, run.work_bytes);
         free(run.work);
     }
     for (int i = 0; i < 8; i++)

@@ -4,6 +4,7 @@
 import re
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ torch = pytest.importorskip("torch")
 import posenc.torch as pt  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 import torch.multiprocessing as mp  # noqa: E402
+from posenc import _ring  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not dist.is_available() or not dist.is_gloo_available(), reason="torch has no gloo")
 TOKENS, HEADS, KV_HEADS, DIM = 64, 4, 2, 16
@@ -172,11 +175,75 @@ def _misuse(group: Any) -> None:
         pt.ring_attention(q, q, q, e, group, order="striped", positions=torch.arange(3))
 
 
+def _bytes(group: Any) -> None:
+    """What is given to torch.distributed is the formula of docs/scale.md, with gates in their own type."""
+    ranks, sent = dist.get_world_size(group), 0
+    exchange = _ring._Ring.exchange
+
+    def counted(ring: Any, send: list[Any], receive: list[Any], tag: int) -> Any:
+        nonlocal sent
+        sent += sum(x.numel() * x.element_size() for x in send)
+        return exchange(ring, send, receive, tag)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_ring._Ring, "exchange", counted)
+        for spec, dtype, size in (("alibi", torch.float32, 4), ("t5", torch.bfloat16, 2), ("forget", torch.float32, 4)):
+            e = pt.Encoding(spec, heads=HEADS, kv_heads=KV_HEADS, head_dim=DIM)
+            given, here, sent = _problem(e, 2, dtype), pt.ring_tokens(TOKENS, group), 0
+            share = {name: x.detach()[:, here].requires_grad_(name != "dout") for name, x in given.items()}
+            inputs = {name: x for name, x in share.items() if name in ("q_gates", "k_gates")}
+            out = pt.ring_attention(share["q"], share["k"], share["v"], e, group, causal=True, **inputs)
+            each = 2 * TOKENS // ranks * KV_HEADS * 2 * DIM
+            gates = 2 * TOKENS // ranks * HEADS if inputs else 0
+            assert sent == (ranks - 1) * (each + gates) * size
+            sent = 0
+            out.backward(share["dout"])
+            assert sent == (ranks - 1) * (each + gates) * (size + 4)
+
+
+class _Alive(TorchDispatchMode):
+    """The most bytes of tensors that are there at once, of those that are made in this context."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = self.most = 0
+        self.known: set[int] = set()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = func(*args, **(kwargs or {}))
+        for x in made if isinstance(made, (tuple, list)) else [made]:
+            if isinstance(x, torch.Tensor) and x.untyped_storage().data_ptr() not in self.known:
+                memory = x.untyped_storage()
+                self.known.add(memory.data_ptr())
+                self.now += memory.nbytes()
+                self.most = max(self.most, self.now)
+                weakref.finalize(memory, self.forget, memory.data_ptr(), memory.nbytes())
+        return made
+
+    def forget(self, at: int, size: int) -> None:
+        self.known.discard(at)
+        self.now -= size
+
+
+def _memory(group: Any) -> None:
+    """A rank's tensors are in proportion to its share: 16 of its queries' size at most, of any number of ranks."""
+    tokens, ranks = 4096, dist.get_world_size(group)
+    e = pt.Encoding("alibi", heads=HEADS, kv_heads=KV_HEADS, head_dim=DIM)
+    shapes = [(1, tokens // ranks, heads, DIM) for heads in (HEADS, KV_HEADS, KV_HEADS, HEADS)]
+    q, k, v, dout = (torch.ones(shape) for shape in shapes)
+    with _Alive() as alive:
+        for x in (q, k, v):
+            x.requires_grad_()
+        pt.ring_attention(q, k, v, e, group, causal=True).backward(dout)
+    share = q.numel() * 4
+    assert share < alive.most < 16 * share, f"{ranks} ranks: {alive.most / share}"
+
+
 def _worker(rank: int, size: int, store: str) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=size)
     small = [dist.new_group(range(n)) for n in (2, 4)]
-    for claim in (_every_row, _every_option, _beside_torch, _the_same_bits, _misuse):
+    for claim in (_every_row, _every_option, _beside_torch, _the_same_bits, _bytes, _memory, _misuse):
         for group in (*small, None):
             if group is None or rank < dist.get_world_size(group):
                 claim(group)

@@ -165,8 +165,9 @@ pe_status pe_ring_attention_backward(const pe_ring *ring, const pe_encoding *e, 
                                      const pe_attention_grad *g, const pe_run *run, pe_error *err)
 {
     ring_call c;
-    TRY(check_pointer(g, 1, "the gradient", err));
     pe_status own = ring_open(&c, ring, e, a, g, run, err);
+    if (!own) /* the others are told */
+        own = check_pointer(g, 1, "the gradient", err);
     TRY(ring_begin(&c, own, "pe_ring_attention_backward_work", err));
     int64_t rows = c.a.q.batch * c.s.each * c.shape.heads;
     memset(c.params, 0, (size_t)(pe_encoding_param_count(e) + c.shape.heads) * sizeof(double));

@@ -31,9 +31,9 @@ int64_t share_token(const share *s, int rank, int64_t i);
 /* ------------------------------------------------ tour.c */
 
 /* Messages under way. */
-enum { KV_IN, KV_OUT, SUM_IN, SUM_OUT, SUM_OUT_2, HOME, HOME_2, OTHER, SLOTS };
+enum { KV_IN, KV_OUT, SUM_IN, SUM_OUT, SUM_OUT_2, HOME, HOME_2, CAME, CAME_2, COMES, COMES_2, OTHER, SLOTS };
 #define SLOT(n) (1u << (n))
-enum { TAG_KV = 1, TAG_SUM, TAG_HOME, TAG_PARAMS };
+enum { TAG_KV = 1, TAG_SUM, TAG_HOME, TAG_PARAMS, TAG_HERE };
 
 typedef struct tour {
     MPI_Comm comm;
@@ -41,7 +41,7 @@ typedef struct tour {
     double patience;
     pe_ring_count *count;
     MPI_Request request[SLOTS];
-    int peer[SLOTS];
+    int peer[SLOTS]; /* -1: all */
     int64_t problem[3]; /* what ranks tell each other */
 } tour;
 

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -106,6 +107,15 @@ void tour_poke(tour *t)
         }
 }
 
+static pe_status waited_for(const tour *t, int peer, pe_error *err)
+{
+    char who[80] = "some rank that is not its neighbour; are all alive?";
+    if (peer >= 0)
+        snprintf(who, sizeof who, "rank %d; is it alive, or waiting itself?", peer);
+    return pe_fail(err, PE_ERR_PEER, "rank %d waited %.0f seconds for %s (ring.patience; end the job with MPI_Abort)",
+                   t->rank, t->patience, who);
+}
+
 pe_status tour_wait(tour *t, unsigned slots, pe_error *err)
 {
     double from = MPI_Wtime(), now = from;
@@ -121,14 +131,24 @@ pe_status tour_wait(tour *t, unsigned slots, pe_error *err)
             int slot = 0;
             while (!(left & SLOT(slot)))
                 slot++;
-            return pe_fail(err, PE_ERR_PEER,
-                           "rank %d waited %.0f seconds for rank %d; is it alive? (ring.patience; end the job with "
-                           "MPI_Abort)",
-                           t->rank, t->patience, t->peer[slot]);
+            return waited_for(t, t->peer[slot], err);
         }
     }
     if (t->count)
         t->count->waited += now - from;
+    return PE_OK;
+}
+
+/* A collective call does not say who is missing: so neighbours tell each other that they are here, with no content. */
+static pe_status greet_neighbours(tour *t, pe_error *err)
+{
+    const int peers[] = { t->before, t->next };
+    for (int n = 0; n < 2 && t->ranks > 1; n++) {
+        int to = peers[n];
+        t->peer[CAME + n] = t->peer[COMES + n] = to;
+        MPI_TRY(MPI_Irecv(NULL, 0, MPI_INT64_T, to, TAG_HERE, t->comm, &t->request[CAME + n]), "MPI_Irecv");
+        MPI_TRY(MPI_Isend(NULL, 0, MPI_INT64_T, to, TAG_HERE, t->comm, &t->request[COMES + n]), "MPI_Isend");
+    }
     return PE_OK;
 }
 
@@ -137,9 +157,10 @@ pe_status tour_agree(tour *t, pe_status own, uint64_t hash, pe_error *err)
 {
     int64_t same = (int64_t)(hash >> 2), mine[3] = { own ? t->rank + 1 : 0, same, -same };
     pe_error waiting;
-    t->peer[OTHER] = t->next;
+    TRY(greet_neighbours(t, err));
+    t->peer[OTHER] = -1;
     MPI_TRY(MPI_Iallreduce(mine, t->problem, 3, MPI_INT64_T, MPI_MAX, t->comm, &t->request[OTHER]), "MPI_Iallreduce");
-    pe_status s = tour_wait(t, SLOT(OTHER), &waiting);
+    pe_status s = tour_wait(t, SLOT(CAME) | SLOT(CAME_2) | SLOT(COMES) | SLOT(COMES_2) | SLOT(OTHER), &waiting);
     if (own)
         return own;
     if (s)

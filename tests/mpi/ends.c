@@ -25,7 +25,7 @@ int main(int argc, char **argv)
     const char *how = argc > 1 ? argv[1] : "";
     if (pe_encoding_new(&e, "alibi", (pe_shape){ .heads = H, .head_dim = D }, &err))
         return 1;
-    pe_ring ring = PE_MAKE(pe_ring, .comm = comm, .order = PE_RING_ZIGZAG, .patience = strcmp(how, "stuck") ? 0 : 2);
+    pe_ring ring = PE_MAKE(pe_ring, .comm = comm, .order = PE_RING_ZIGZAG, .patience = strcmp(how, "stuck") ? 0 : 4);
     pe_view x = pe_view_of(q, PE_F32, 1, SHARE, H, D);
     pe_attention a = PE_MAKE(pe_attention, .out = x, .q = x, .k = x, .v = x, .mask = { .causal = true });
     a.out.data = out;
@@ -34,6 +34,7 @@ int main(int argc, char **argv)
     run.work = malloc(run.work_bytes);
     printf("rank %d is process %ld\n", rank, (long)getpid());
     fflush(stdout);
+    MPI_Barrier(comm); /* all are here; from now on patience counts */
     if (!strcmp(how, "stuck") && rank == 1)
         for (;;)
             sleep(1);

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # make test-mpi: libposenc_mpi with Open MPI and with MPICH. Each is built in build-mpi-NAME, installed into a temporary
-# prefix, and used from there, by pkg-config and by CMake; then 1 to 8 ranks of this machine run the tests, the example and
-# jobs that end badly. RANKS="2 8": these numbers of ranks. run.sh openmpi: this MPI alone, mpicc.openmpi and
+# prefix, and used from there, by pkg-config and by CMake; then 1 to 8 ranks of this machine run the tests, the example, the C of
+# docs/scale.md and jobs that end badly. RANKS="2 8": these numbers of ranks. run.sh openmpi: this MPI alone, mpicc.openmpi and
 # mpirun.openmpi as Debian names them; where no MPI has such a name, mpicc and mpirun.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -48,6 +48,20 @@ ranks() { # ranks MPI N PROGRAM...
   "$(of mpirun "$1")" -n "$2" "${@:3}"
 }
 
+# The C of docs/scale.md, in docs.c.
+page() { # page MPI
+  block docs/scale.md c >"$work/scale.inc"
+  [ -s "$work/scale.inc" ] && compile "$1" tests/mpi/docs.c -I"$work" && ranks "$1" 2 "$work/$1/docs"
+}
+
+# The example's 2048 tokens are no multiple of 6.
+refused() { # refused MPI
+  local log=$work/$1/refused i
+  ranks "$1" 3 "$work/$1/ring_attention" >"$log" 2>&1
+  i=$?
+  [ $i = 2 ] && grep -q '^2048 tokens cannot be shared by 3 ranks; needs a multiple of 6' "$log"
+}
+
 # A rank that is killed: the job ends by itself, with an error and the launcher's sentence.
 killed() { # killed MPI
   local log=$work/$1/killed pid i
@@ -61,13 +75,15 @@ killed() { # killed MPI
   sed -n 's/^/    /; /[Kk]illed/p' "$log" | head -n 2
   [ $i != 0 ] && [ $i != 124 ] && grep -qi 'killed' "$log"
 }
-# A rank that hangs: the others give up after their patience and say so.
+# Rank 1 of 5 hangs: the others give up after their patience, its neighbours name it, and nobody names another.
 stuck() { # stuck MPI
   local log=$work/$1/stuck i
-  timeout 120 "$(of mpirun "$1")" -n 3 "$work/$1/ends" stuck >"$log" 2>&1
+  timeout 120 "$(of mpirun "$1")" -n 5 "$work/$1/ends" stuck >"$log" 2>&1
   i=$?
-  grep -m 1 PE_ERR_PEER "$log"
-  [ $i != 0 ] && [ $i != 124 ] && grep -q 'PE_ERR_PEER: rank . waited 2 seconds for rank .; is it alive' "$log"
+  grep PE_ERR_PEER "$log"
+  [ $i != 0 ] && [ $i != 124 ] && grep -q 'PE_ERR_PEER: rank 0 waited 4 seconds for rank 1; is it alive' "$log" &&
+    grep -q 'PE_ERR_PEER: rank 2 waited 4 seconds for rank 1; is it alive' "$log" &&
+    ! grep -q 'seconds for rank [^1]' "$log"
 }
 
 one_mpi() {
@@ -82,12 +98,14 @@ one_mpi() {
   check_quietly "$work/log" "$mpi: CMake finds the component mpi" found_by_cmake "$mpi"
   check_quietly "$work/log" "$mpi: ends.c compiles" compile "$mpi" tests/mpi/ends.c -D_POSIX_C_SOURCE=200809L
   check_quietly "$work/log" "$mpi: ring.c compiles" compile "$mpi" tests/mpi/ring.c src/base/num.c -Isrc -Itests
-  for n in ${RANKS:-1 2 3 4 8}; do
+  for n in ${RANKS:-1 2 3 5 8}; do
     log=$work/$mpi/ring.$n
     check_quietly "$log" "$mpi: the tests hold on $n ranks" timeout 900 "$(of mpirun "$mpi")" -n "$n" "$work/$mpi/ring"
     grep -E 'formula|registry|tokens:' "$log" | sed 's/^/  /'
   done
+  check_quietly "$work/log" "$mpi: the C of docs/scale.md runs" page "$mpi"
   check "$mpi: the example runs on 4 ranks" ranks "$mpi" 4 "$work/$mpi/ring_attention"
+  check "$mpi: and says that 3 cannot share its tokens" refused "$mpi"
   check "$mpi: a killed rank ends the job with a sentence" killed "$mpi"
   check "$mpi: a rank that hangs is told after patience" stuck "$mpi"
 }
