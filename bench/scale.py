@@ -95,7 +95,7 @@ def memory(run: Run) -> float:
     share, wide = run.tokens / run.ranks, 2 * run.dim
     part = share / 2 if run.order == "zigzag" else share
     if run.back:
-        apart = run.heads * -(-8 // run.heads)
+        apart = run.heads * max(-(-8 // run.heads), min(-(-16 // run.heads), 4))
         return 28 * share * run.heads * wide + 4 * part * wide * (2 * run.heads + apart)
     return share * (8 * run.heads * wide + 4 * run.heads * (run.dim + 2)) + 4 * part * run.heads * wide
 

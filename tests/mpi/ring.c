@@ -637,7 +637,7 @@ TEST(bytes_sent_are_those_of_the_formula)
 static double memory_of(const problem *p, int64_t n, bool back)
 {
     double m = (double)n, c = p->order == PE_RING_ZIGZAG ? m / 2 : m, heads = G, wide = D + (double)p->value;
-    double apart = heads < 8 ? heads * ceil(8 / heads) : heads;
+    double apart = heads * fmax(ceil(8 / heads), fmin(ceil(16 / heads), 4 * H / heads));
     return back ? m * heads * wide * (2 * 4 + 5 * 4) + c * wide * 4 * (2 * heads + apart) :
                   m * (heads * wide * 2 * 4 + H * ((double)p->value + 2) * 4) + c * wide * 4 * heads;
 }
