@@ -53,7 +53,7 @@ static pe_status read_open(reading *r, const char *operand)
     const char *spec = strchr(operand, '=');
     snprintf(path, sizeof path, "%.*s", (int)(spec ? spec - operand : (long)strlen(operand)), operand);
     model_free(r->m);
-    pe_status s = model_open_file(&r->m, path, NULL, &r->err);
+    pe_status s = model_open_file(&r->m, NULL, path, NULL, &r->err);
     return s || !spec ? s : model_use(r->m, spec + 1, &r->err);
 }
 
