@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # labels: core; tier: quick; cost: 1 s; sanitize: no
 # Which folders know which: the last column of the table in docs/architecture.md names them in backquotes, and #include lines say
-# the same. An edge that the table lacks is a failure, and so is a name that no file of the folder uses.
+# the same. An edge that the table lacks is a failure, and so is a name that no file of the folder uses. The page's own C, which
+# only make page builds, calls the library as it is now.
 set -uo pipefail
 . tests/lib.sh
 
@@ -52,4 +53,6 @@ check "nothing else is" test "$(wc -l <"$work/seen")" = 3
 
 check "the table has every folder" test "$(rows . | wc -l)" -ge "$(ls -d src/*/ | wc -l)"
 check "docs/architecture.md and #include lines agree" agree .
+check "the page's C calls the library as it is" "${CC:-cc}" -std=c11 -D_POSIX_C_SOURCE=200809L -fsyntax-only -Werror -Iinclude \
+  -Isrc web/wasm/verb_read.c web/wasm/verbs.c
 finish
