@@ -47,7 +47,8 @@ const table bench_tables[] = {
       "encoding", "n" },
     { "backward", "Attention backward, the same",
       "Operations: 2.5 times the forward ones. PyTorch's is autograd's backward alone.", "encoding", "n" },
-    { "rungs", "Attention forward by rung, length and type", "Counted as above.", "what", "n" },
+    { "rungs", "Attention by rung, length and type",
+      "Forward unless it says backward; counted as above. PyTorch's backward is autograd's alone.", "what", "n" },
     { "decode", "Decode: one query, 8 heads of 64, float16 keys already rotated",
       "Bytes are those of K and V; reading is a loop that only reads as many. A plan has the tables by distance ready; "
       "on top of none: what the encoding then costs more than none does, measured by turns.",

@@ -264,6 +264,29 @@ def torch_attention(torch, threads):
             emit("backward", kind, who, "GFLOP/s", 2.5 * operations / seconds * 1e-9, turns, n, threads)
 
 
+def torch_bf16(torch, threads):
+    """SDPA in bfloat16, plain and with a bias, beside the lines of the table by type."""
+    n = 64 if args.quick else 2048
+    operations = 4 * n * n * A_DIM * A_HEADS / 2
+    sdpa = torch.nn.functional.scaled_dot_product_attention
+    causal = torch.full((n, n), -math.inf).triu(1)
+    biases = {"none": None, "alibi": alibi_bias(torch, n), "t5": t5_bias(torch, n)}
+    for kind, bias in biases.items():
+        say(f"PyTorch attention in bfloat16, {kind}, {threads} threads")
+        q, k, v = ((torch.rand(1, A_HEADS, n, A_DIM) * 2 - 1).bfloat16().requires_grad_() for _ in range(3))
+        mask = None if bias is None else (bias[None] + causal).bfloat16()
+
+        def call():
+            return sdpa(q, k, v, is_causal=True) if mask is None else sdpa(q, k, v, attn_mask=mask)
+        with torch.no_grad():
+            seconds, turns = best(call)
+        emit("rungs", f"{kind}, bf16", "PyTorch SDPA", "GFLOP/s", operations / seconds * 1e-9, turns, n, threads)
+        out = call()
+        given = torch.rand_like(out)
+        seconds, turns = best(lambda: torch.autograd.grad(out, (q, k, v), given, retain_graph=True))
+        emit("rungs", f"{kind}, bf16, backward", "PyTorch SDPA", "GFLOP/s", 2.5 * operations / seconds * 1e-9, turns, n, threads)
+
+
 def torch_decode(torch, threads):
     sdpa = torch.nn.functional.scaled_dot_product_attention
     keys = 1024
@@ -363,6 +386,8 @@ def run_torch():
                 torch_decode(torch, threads)
         if wanted("attention"):
             torch_attention(torch, threads)
+        if wanted("rungs"):
+            torch_bf16(torch, threads)
         if wanted("train"):
             torch_train(torch, threads)
     if wanted("accuracy"):

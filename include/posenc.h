@@ -341,7 +341,8 @@ typedef struct pe_inputs {
 PE_API pe_inputs pe_encoding_inputs(const pe_encoding *e);
 
 /* Fused attention with any encoding: scores are computed in tiles and never stored as an n x n matrix. It computes in
- * float32; inputs and outputs are float32, float16 or bfloat16, keys and values also quantised. Few queries against many
+ * float32, and products in bfloat16 where q, k and v are and the CPU has instructions for it (docs/attention.md says what
+ * that rounds); inputs and outputs are float32, float16 or bfloat16, keys and values also quantised. Few queries against many
  * keys are split over the keys; the sequences of a batch share the pool.
  * A query that sees no key gets exactly 0, log-sum-exp -inf (its sink's logit, if there are sinks) and no gradient. Hidden
  * keys are part of no sum, so a NaN there does not spread; a NaN or +inf score that is seen makes its query's output NaN.

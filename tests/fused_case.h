@@ -26,6 +26,21 @@ static inline double case_unit(const attention_case *c, double lse)
     return isinf(lse) ? 0 : (double)FLT_EPSILON * (4 + fabs(lse) + scale * (double)c->shape.head_dim / 4);
 }
 
+/* Where q, k and v are bfloat16 the rung of that name rounds what it multiplies: weights and gradients of scores, to
+ * 2^-9 of themselves, and queries and keys that are rotated, by which a score is off by up to 2^-8 of its terms. Few
+ * queries are float32. */
+static inline bool case_rounds(const attention_case *c, pe_dtype type, bool backward)
+{
+    bool few = c->Tq <= 8 || (c->Tq <= 64 && c->Tk >= 2048);
+    return type == PE_BF16 && (backward || !few) && !strcmp(pe_encoding_kernels(c->e), "bf16");
+}
+
+static inline double case_score_rounding(const attention_case *c)
+{
+    double scale = c->a.scale != 0 ? c->a.scale : pe_encoding_scale(c->e);
+    return pe_encoding_hooks(c->e) & PE_HOOK_ROTATE ? 0x1p-8 * fabs(scale) * (double)c->shape.head_dim / 4 : 0;
+}
+
 static const char *const case_combinations[] = {
     "sinusoidal+alibi", "rope+t5", "shaw+alibi:slopes=learned", "cope+rope:magnitude=1.25", "xpos+kerple",
     "deberta:buckets=8,max=32+fire:hidden=8", "transformer-xl+rope:turn=qkvo+alibi", "rope:axes=2,split=axial+window", "cope+shaw",
@@ -156,10 +171,12 @@ typedef struct fault {
 } fault;
 
 /* x should be y, within the bound: column -1 of row r is its log-sum-exp. */
-static inline void fault_judge(fault *f, const attention_case *c, int64_t r, int64_t column, double x, double y, double off)
+static inline void fault_judge(fault *f, const attention_case *c, pe_dtype type, int64_t r, int64_t column, double x, double y, double off)
 {
     int64_t H = c->shape.heads;
     double unit = case_unit(c, c->lse[r]);
+    if (unit > 0 && case_rounds(c, type, false))
+        unit += (column < 0 ? 0 : 0x1p-9) + case_score_rounding(c);
     if (unit > 0 && off / unit > f->most)
         f->most = off / unit;
     if (f->found || off <= case_bound(c) * unit)
@@ -174,11 +191,11 @@ static inline fault twin_fault(const attention_case *c, const twin *t)
     fault f = { 0 };
     for (int64_t r = 0; r < c->Tq * c->shape.heads; r++) {
         double x = t->lse[r], y = c->lse[r];
-        fault_judge(&f, c, r, -1, x, y, case_off(x, y, 0));
+        fault_judge(&f, c, t->type, r, -1, x, y, case_off(x, y, 0));
         for (int64_t d = 0; d < c->Dv; d++) {
             x = num_load(t->out, t->type, r * c->Dv + d);
             y = c->out[r * c->Dv + d];
-            fault_judge(&f, c, r, d, x, y, case_off(x, y, half_ulp(t->type, fmax(fabs(x), fabs(y)))) / fmax(1, fabs(y)));
+            fault_judge(&f, c, t->type, r, d, x, y, case_off(x, y, half_ulp(t->type, fmax(fabs(x), fabs(y)))) / fmax(1, fabs(y)));
         }
     }
     return f;
@@ -287,13 +304,14 @@ static inline pe_status twin_backward(const attention_case *c, const twin *t, co
 
 /* ------------------------------------------------ comparing */
 
-/* One unit of error of a score's gradient, as a share of its size. */
-static inline double back_unit(const attention_case *c, pe_dtype type)
+/* One unit of error of a score's gradient, as a share of its size; type: of the output, in: of q, k and v. */
+static inline double back_unit(const attention_case *c, pe_dtype type, pe_dtype in)
 {
     double most = 0;
     for (int64_t r = 0; r < c->Tq * c->shape.heads; r++)
         most = isfinite(c->lse[r]) ? fmax(most, fabs(c->lse[r])) : most;
-    return case_unit(c, most) + (type == PE_F32 ? 0 : half_ulp(type, 1) / 2);
+    double rounding = case_rounds(c, in, true) ? 0x1p-9 + case_score_rounding(c) : 0;
+    return case_unit(c, most) + (type == PE_F32 ? 0 : half_ulp(type, 1) / 2) + rounding;
 }
 
 /* A term that may cancel: a product of Dv numbers below 1. */
@@ -352,7 +370,7 @@ static inline void back_smooth(attention_case *c)
 
 static inline double ledger_compare_all(const attention_case *c, pe_dtype out, const ledger *mine, const ledger *right, const char *how)
 {
-    double worst = 0, unit = back_unit(c, out);
+    double worst = 0, unit = back_unit(c, out, mine->type[DQ]);
     for (int n = 0; n < GRADS; n++)
         if (n < DADDITIVE || (n != DPARAMS && out == PE_F32))
             worst = fmax(worst, ledger_compare(c, unit, mine, right, n, 0, mine->count[n], grad_names[n], how));

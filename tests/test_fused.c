@@ -82,6 +82,85 @@ TEST(half_precision_is_rounded_once_on_every_rung)
     report("float16 and bfloat16");
 }
 
+/* ------------------------------------------------ products in bfloat16 */
+
+/* On the rung of that name; -1: this CPU has none. */
+static int rung_of_bf16(void)
+{
+    int at = rung_count - 1;
+    while (at >= 0 && strcmp(rungs[at], "bf16") != 0)
+        at--;
+    return at;
+}
+
+static const char *const bf16_specs[] = { "none", "rope", "alibi", "t5", "kerple", "shaw", "cope", "xpos", "deberta:buckets=8,max=32", "rope:turn=qkvo", "rope+alibi" };
+
+/* Odd heads and odd numbers of keys: what is multiplied lies two by two. */
+TEST(bfloat16_products_of_any_shape)
+{
+    static const int64_t dims[] = { 1, 2, 3, 7, 16, 33, 80, 100 }, queries[] = { 9, 63, 65, 130 }, keys[] = { 1, 7, 63, 64, 65, 127, 129, 257 };
+    int rung = rung_of_bf16();
+    for (int n = 0; rung >= 0 && n < COUNT(bf16_specs) * COUNT(dims) * COUNT(queries) * COUNT(keys); n++) {
+        int d = n / COUNT(bf16_specs) % COUNT(dims), q = n / COUNT(bf16_specs) / COUNT(dims) % COUNT(queries);
+        int k = n / COUNT(bf16_specs) / COUNT(dims) / COUNT(queries);
+        if (!test_due(n + d + q, 7))
+            continue;
+        int spec = n % COUNT(bf16_specs); /* the first five take values of any width */
+        type = PE_BF16;
+        rung_at = rung;
+        compare_shape(bf16_specs[spec], (pe_shape){ 4, 2, dims[d], 0 }, dims[spec < 5 ? (d + k) % COUNT(dims) : d], queries[q], keys[k],
+                      (q + k) % 2 ? CAUSAL : SINKS | SCALE);
+    }
+    if (rung >= 0)
+        report("products in bfloat16");
+}
+
+/* The stated bound, with outputs in float32: weights off by 2^-9 of themselves, values of 1 at most. */
+TEST(bfloat16_products_are_off_by_the_rounding_of_weights)
+{
+    double most = 0;
+    int rung = rung_of_bf16();
+    for (int n = 0; rung >= 0 && n < 3 * COUNT(bf16_specs); n++) {
+        attention_case c = case_sized(bf16_specs[n / 3], CAUSAL, SEED + (uint64_t)n, 150 + 61 * (n % 3));
+        assert_ok(pe_encoding_set_kernels(c.e, rungs[rung], &err));
+        twin t = twin_of(&c, PE_BF16, NULL);
+        t.a.out = pe_view_of(take(c.Tq * c.shape.heads * c.Dv, 4), PE_F32, 1, c.Tq, c.shape.heads, c.Dv);
+        case_forward(&c);
+        twin_forward(&c, &t);
+        for (int64_t i = 0; i < c.Tq * c.shape.heads * c.Dv; i++) {
+            double off = fabs((double)((float *)t.a.out.data)[i] - c.out[i]);
+            double within = 0x1p-9 + 2 * case_score_rounding(&c) + case_bound(&c) * case_unit(&c, c.lse[i / c.Dv]);
+            most = fmax(most, off / within);
+            if (!(off <= within))
+                fail_msg("%s: out %d is off by %.3g, at most %.3g", c.spec, (int)i, off, within);
+        }
+        case_over(&c);
+    }
+    if (rung >= 0)
+        printf("products in bfloat16: at most %.2f of the bound\n", most);
+}
+
+/* What is rotated is rounded once: the same bits as attention without a rotation on what pe_rotate stores. */
+TEST(bfloat16_rotated_inside_has_the_bits_of_pe_rotate)
+{
+    int rung = rung_of_bf16();
+    for (int64_t n = 66; rung >= 0 && n < 400; n += 111) {
+        attention_case c = case_of("rope", CAUSAL, SEED, n, n);
+        pe_encoding *none = encoding_of("none", c.shape);
+        assert_ok(pe_encoding_set_kernels(c.e, rungs[rung], &err));
+        assert_ok(pe_encoding_set_kernels(none, rungs[rung], &err));
+        twin inside = twin_of(&c, PE_BF16, NULL), outside = inside;
+        outside.a.out = pe_view_of(take(n * c.shape.heads * c.Dv, 2), PE_BF16, 1, n, c.shape.heads, c.Dv);
+        twin_forward(&c, &inside);
+        assert_ok(pe_rotate(c.e, PE_QUERY, outside.a.q, outside.a.q, outside.a.q_at, NULL, &err));
+        assert_ok(pe_rotate(c.e, PE_KEY, outside.a.k, outside.a.k, outside.a.k_at, NULL, &err));
+        pe_run run = twin_run(&c, &outside);
+        run.params = (pe_params){ 0 };
+        assert_ok(pe_attention_forward(none, &outside.a, &run, &err));
+        assert_memory_equal(inside.out, outside.a.out.data, (size_t)(n * c.shape.heads * c.Dv) * 2);
+    }
+}
+
 /* ------------------------------------------------ the judge */
 
 /* A fault planted in one element of a result that is right; x: what stands there instead. */
@@ -354,9 +433,9 @@ static void run_with(attention_case *c, twin *first, const pe_pool *pool, const 
 static void compare_pools(const char *spec)
 {
     static const int64_t sizes[] = { -2500, 150 };
-    for (int n = 0; n < COUNT(sizes); n++) {
-        attention_case c = case_sized(spec, PADDING, SEED, sizes[n]);
-        twin first = twin_of(&c, PE_F32, NULL);
+    for (int n = 0; n < 2 * COUNT(sizes); n++) {
+        attention_case c = case_sized(spec, PADDING, SEED, sizes[n / 2]);
+        twin first = twin_of(&c, n % 2 ? PE_BF16 : PE_F32, NULL);
         if (!first.status) {
             twin_forward(&c, &first);
             for (int i = 0; i < COUNT(pools); i++)

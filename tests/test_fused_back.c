@@ -39,7 +39,7 @@ static void compare_on(const char *rung, attention_case *c, twin *t, pe_status d
         fail_msg("%s, %s: %s (%s), but the forward call had %s", c->spec, text, pe_status_name(err.status), err.text, pe_status_name(status));
     if (status)
         refused++;
-    else if (back_unit(c, PE_F32) < BLURRED)
+    else if (back_unit(c, PE_F32, PE_F32) < BLURRED)
         note(c->spec, ledger_compare_all(c, out_type, &mine, right, text));
 }
 
@@ -138,7 +138,7 @@ static bool sees_planted(const attention_case *c, ledger *mine, const ledger *ri
 {
     double kept = num_load(mine->at[n], mine->type[n], at);
     num_store(mine->at[n], mine->type[n], at, x);
-    bool found = ledger_fault(c, back_unit(c, PE_F32), mine, right, n, 0, mine->count[n]).found;
+    bool found = ledger_fault(c, back_unit(c, PE_F32, PE_F32), mine, right, n, 0, mine->count[n]).found;
     num_store(mine->at[n], mine->type[n], at, kept);
     return found;
 }

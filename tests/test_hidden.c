@@ -81,17 +81,18 @@ static void poison_row(attention_case *c, twin *t, outcome clean, pe_side side, 
 {
     int64_t H = c->shape.heads, heads = side == PE_QUERY ? H : c->shape.kv_heads;
     int64_t width = heads * (side == PE_VALUE ? c->Dv : c->shape.head_dim);
-    float *at = (float *)(side == PE_QUERY ? t->q : side == PE_KEY ? t->k : t->v) + n * width, *kept = take(width, 4);
-    memcpy(kept, at, (size_t)width * 4);
+    size_t bytes = (size_t)width * pe_dtype_size(t->type);
+    char *at = (char *)(side == PE_QUERY ? t->q : side == PE_KEY ? t->k : t->v) + (size_t)n * bytes, *kept = take((int64_t)bytes, 1);
+    memcpy(kept, at, bytes);
     for (int64_t d = 0; d < width; d++)
-        at[d] = d % 2 && isinf(x) ? -x : x;
+        num_store(at, t->type, d, (double)(d % 2 && isinf(x) ? -x : x));
     outcome poisoned = run(c, t);
     for (int64_t i = 0; i < c->Tq; i++)
         for (int64_t h = 0; h < H; h++) {
             bool touched = side == PE_QUERY ? i == n && sees_any(c, h, i) : sees(c, h, i, n);
             judge(c, clean, poisoned, i, h, touched, isnan(x) && side != PE_VALUE);
         }
-    memcpy(at, kept, (size_t)width * 4);
+    memcpy(at, kept, bytes);
 }
 
 static void poison_all(attention_case *c, twin *t, int first)
@@ -121,7 +122,8 @@ static void poison_spec(const char *spec)
                 continue;
             attention_case c = case_of(spec, features[f], SEED + (uint64_t)f, few ? 4 : 66, 150);
             assert_ok(pe_encoding_set_kernels(c.e, rung, &err));
-            twin t = twin_of(&c, PE_F32, NULL);
+            twin t = twin_of(&c, strcmp(rung, "bf16") ? PE_F32 : PE_BF16, NULL);
+            t.a.out = pe_view_of(t.out = take(c.Tq * c.shape.heads * c.Dv, 4), PE_F32, 1, c.Tq, c.shape.heads, c.Dv);
             if (!t.status)
                 poison_all(&c, &t, f % 3);
             case_over(&c);

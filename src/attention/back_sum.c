@@ -64,6 +64,7 @@ typedef struct token_grad {
     pe_view to;
     pe_side side;
     bool rotate;
+    float scale; /* that its sums lack */
 } token_grad;
 
 /* Of frequencies that are trained: the ledger of these keys; x (count, G, D) has their gradients, still rotated. */
@@ -109,6 +110,8 @@ static void sum_tokens(void *arg, int64_t n, int worker)
             for (int64_t c = 1; c < f->back.splits; c++)
                 f->k->add(to, from + c * f->G * all, g->dim);
         }
+    if (g->scale != 1)
+        f->k->scale(x, g->scale, count * f->G * g->dim);
     if (g->side == PE_KEY && f->back.dfrequency_k && f->p.g.dparams.data)
         frequencies_of_keys(f, x, t, count);
     if (g->side == PE_KEY && f->polar)
@@ -124,8 +127,8 @@ static void sum_tokens(void *arg, int64_t n, int worker)
 static void sum_keys(fused *f)
 {
     const part *rotating = f->p.a.rotated ? NULL : f->p.rotating;
-    token_grad k = { f, f->back.dk, f->D, f->Dp, f->p.g.dk, PE_KEY, rotating != NULL };
-    token_grad v = { f, f->back.dv, f->Dv, f->Dw, f->p.g.dv, PE_VALUE, rotating && rotating->rotates_value };
+    token_grad k = { f, f->back.dk, f->D, f->Dp, f->p.g.dk, PE_KEY, rotating != NULL, f->s_scale };
+    token_grad v = { f, f->back.dv, f->Dv, f->Dw, f->p.g.dv, PE_VALUE, rotating && rotating->rotates_value, 1 };
     int64_t blocks = up_to(f->Tk, LOAD) / LOAD;
     if (k.to.data || f->back.dfrequency_k)
         pool_run(f->p.pool, sum_tokens, &k, blocks);

@@ -97,7 +97,7 @@ static bool make_products(const fused *f, scratch *s, const tile *t, float *to)
             f->k->gemm(to + h * t->m * c->columns + n, c->columns, s->qa + h * t->m * f->Dp, f->Dp, 1,
                        c->panels + ((c->heads == 1 ? 0 : t->h + h) * c->columns + n) * f->D, PANEL, t->m, PANEL, f->D,
                        false);
-    return ready_odd(to, t->heads * t->m, c->columns, c->columns);
+    return ready_odd(f, to, t->heads * t->m, c->columns, c->columns);
 }
 
 /* Few queries have theirs made once for all tiles of keys. */
@@ -114,7 +114,7 @@ static void counts_fill(fused *f)
     int64_t rows = c->heads * c->columns;
     pool_run(f->p.pool, fill_panel, f, rows / PANEL);
     pool_run(f->p.pool, fill_products, f, f->direct ? f->H : 0);
-    c->finite = c->rows && !ready_odd(c->rows, 1, 0, rows * f->Dp);
+    c->finite = c->rows && !ready_odd(f, c->rows, 1, 0, rows * f->Dp);
     clear_floats(c->dtable, f->backward ? fused_copies(f, c->heads) * c->columns * f->Dp : 0);
 }
 

@@ -103,6 +103,9 @@ static void cut_back(const fused *f, scratch *s, char *memory, int64_t *used)
     s->dq = fused_take(memory, used, BQ * f->Dp, sizeof(float));
     s->dqt = fused_take(memory, used, BQ * (f->Rp > f->Dp ? f->Rp : f->Dp), sizeof(float));
     s->drelative = fused_take(memory, used, BQ * f->Rp, sizeof(float));
+    s->dO_along = fused_take(memory, used, BQ / 2 * f->Dw, sizeof(float));
+    s->dO_down = fused_take(memory, used, BQ / 2 * f->Dw, sizeof(float));
+    s->q_down = fused_take(memory, used, BQ / 2 * f->Dp, sizeof(float));
     s->carries = fused_take(memory, used, f->carries ? f->tiles * BQ : 0, sizeof(double));
 }
 
@@ -423,8 +426,26 @@ pe_status pe_attention_backward_work(const pe_encoding *e, const pe_attention *a
     return answer_size(e, a, run, true, bytes, err);
 }
 
+/* Forward and backward choose alike, for backward makes again the weights of forward. What keys are multiplied with
+ * beside queries, or magnitudes that change from tile to tile, would be rounded too: such rows stay float32. So do few
+ * queries, whose keys are read where they lie. */
+static void choose_products(fused *f)
+{
+    const pe_attention *a = &f->p.a;
+    bool given = a->q.dtype == PE_BF16 && a->k.dtype == PE_BF16 && a->v.dtype == PE_BF16, direct = f->direct;
+    bool plain = !f->polar && !f->p.recentres && !f->ready.keys_meet && !trained_ledger(f->p.rotating);
+    int exponent;
+    double fraction = frexp(f->p.scale, &exponent);
+    f->bf16 = given && plain && !direct && f->k->gemm_bf16 != gemm_bf16_c;
+    f->gemm = f->bf16 ? f->k->gemm_bf16 : f->k->gemm;
+    f->gemm_c = f->bf16 ? gemm_bf16_c : gemm_c;
+    f->q_scale = f->bf16 ? ldexp(0.5, exponent) : f->p.scale;
+    f->s_scale = f->bf16 ? (float)(2 * fraction) : 1;
+}
+
 void fused_ready(fused *f)
 {
+    choose_products(f);
     spacings_fill(f);
     ready_tokens(f);
     kinds_fill(f); /* some meet the queries */

@@ -5,6 +5,10 @@
  * are made ready once per call, whatever their type. What depends on positions is kept by distance, so that memory
  * grows with Tq + Tk and no row has code of its own here.
  *
+ * Where q, k and v are bfloat16 and the CPU multiplies it, products take bfloat16: what is multiplied lies two by two
+ * in the places of float32 numbers, along the sum, so that layouts below have half as many there. Queries and keys
+ * that are rotated, weights and gradients of scores are rounded once for it. Scores, softmax and sums are float32.
+ *
  *   fused.c    a call: its checks and sizes, its sequences one by one or side by side
  *   plan.c     tables by distance that outlive a call, and the lowered form
  *   spacing.c  distances: where queries and keys stand, what range of distances is seen
@@ -77,6 +81,7 @@ typedef struct tokens {
     float *v;                        /* (G, tiles BK, Dw)                */
     float *vt;                       /* (G, tiles, BK / PANEL, Dv, PANEL); NULL: not wanted */
     uint8_t *v_odd, *k_odd;          /* (G, tiles, BK / LOAD) holds a NaN or infinity */
+    bool keys_meet;                  /* a term multiplies keys by something of its own, in float32 */
     bool load_k, load_v, load_panel; /* direct: what must be loaded first, for some tiles as panels, and */
     bool rotate_k, rotate_v;         /* what must be rotated             */
     int64_t *q_shift, *k_shift;      /* (q tiles), (tiles) where a rotation is centred, if it is */
@@ -119,15 +124,24 @@ typedef struct scratch {
     float *dO;             /* (BQ, Dw)                                                 */
     float *dqs, *dq, *dqt; /* (BQ, Dp)     gradients: of qs, of q by its terms, of one tile */
     float *drelative;      /* (BQ, Rp)                                                 */
+    float *dO_along;       /* bfloat16: (BQ, Dw / 2), and                              */
+    float *dO_down, *q_down; /* (BQ / 2, Dw), (BQ / 2, Dp) with two rows in one        */
     double *carries;       /* (tiles, BQ)  keys counted right of each tile             */
     double dcarry[BQ];
     float lse[BQ], mean[BQ], share[BQ]; /* weights are exp(s - lse) share */
     bool odd;                           /* some query or output gradient of the tile is not finite  */
 } scratch;
 
+typedef void gemm_fn(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B,
+                     int64_t b_row, int64_t rows, int64_t cols, int64_t depth, bool add);
+
 typedef struct fused {
     problem p;
     const kernels *k;
+    bool bf16;              /* products of q.k, of weights and values, and their gradients take bfloat16 */
+    gemm_fn *gemm, *gemm_c; /* these products, and their definition */
+    double q_scale;         /* the scale, or of it what bfloat16 takes without rounding; */
+    float s_scale;          /* scores are multiplied by the rest                         */
     int64_t H, G, group, D, Dp, Dv, Dw, R, Rp, Tq, Tk, tiles; /* Dp, Dw, Rp: D, Dv, R padded; tiles of keys */
     const part *polar;                                        /* stands for q.k; NULL: none */
     int64_t raw; /* the caller's head_dim; D is that of the vectors that are multiplied, twice as many if polar */
@@ -147,9 +161,6 @@ typedef struct fused {
     scratch *scratch;                   /* (workers) */
     size_t bytes;
 } fused;
-
-typedef void gemm_fn(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B,
-                     int64_t b_row, int64_t rows, int64_t cols, int64_t depth, bool add);
 
 /* heads x m rows of scores against n keys; row r is head h + r / m, query i + r % m. */
 typedef struct tile {
@@ -306,11 +317,15 @@ void ready_rotate(const fused *f, pe_side side, rotation_mode mode, float *x, in
                   pe_positions at, int64_t t, int64_t n, int64_t shift); /* (n, heads, dim), packed, in place */
 void ready_panel(const fused *f, float *panel, const float *x, int64_t stride, int64_t n, int64_t dim); /* transposes */
 void ready_gain(const fused *f, float *x, int64_t i, int64_t n); /* x (n) *= query i's gain */
+/* m rows of n elements as bfloat16, for sums over rows: (m / 2, n), the last row beside zeros; and for sums along rows:
+ * (m, n / 2), where an odd n has a 0 behind it. Rows are `apart` in both; to may be x. */
+void ready_down(const fused *f, float *to, const float *x, int64_t m, int64_t n, int64_t apart);
+void ready_along(const fused *f, float *to, const float *x, int64_t m, int64_t n, int64_t apart);
 void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t padded);
 void ready_raise(const fused *f, float *to, const tile *t, const float *from, int64_t dim, int64_t width,
                  const float *extra, double factor);
 void ready_param(const fused *f, const part *p, int table, int64_t at, int64_t h, float *to, int64_t dims);
-bool ready_odd(const float *x, int64_t rows, int64_t stride, int64_t n); /* holds a NaN or infinity */
+bool ready_odd(const fused *f, const float *x, int64_t rows, int64_t stride, int64_t n); /* holds a NaN or infinity */
 
 /* fused_tile.c */
 void tile_recentre(const fused *f, const tile *t, float *y, const float *x); /* (rows, Dp) */
@@ -367,6 +382,12 @@ static inline void clear_doubles(double *x, int64_t n)
 {
     for (int64_t i = 0; x && i < n; i++)
         x[i] = 0;
+}
+
+/* Places that n numbers of a sum take. */
+static inline int64_t fused_places(const fused *f, int64_t n)
+{
+    return f->bf16 ? (n + 1) / 2 : n;
 }
 
 static inline int64_t up_to(int64_t n, int64_t unit)

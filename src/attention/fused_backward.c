@@ -41,18 +41,19 @@ static void ready_outputs(void *arg, int64_t n, int worker)
 /* ------------------------------------------------ one tile of queries meets one of keys */
 
 /* Weights from scores, and through values and the softmax to the gradients of scores, in dP. */
-static void weights_back(const fused *f, scratch *s, const tile *t, int64_t item, gemm_fn *gemm)
+static void weights_back(const fused *f, scratch *s, const tile *t, int64_t item)
 {
-    int64_t at = (t->h / f->group * f->tiles * BK + t->j) * f->Dv, n = up_to(t->n, LANES);
+    int64_t n = up_to(t->n, LANES), depth = fused_places(f, f->Dv);
+    const float *vt = f->ready.vt + (t->h / f->group * f->tiles * BK + t->j) * depth;
+    const float *dO = f->bf16 ? s->dO_along : s->dO;
     for (int64_t r = 0; r < t->m; r++) {
         f->k->weigh(s->S + r * BK, n, s->lse[r]);
         if (s->share[r] != 1)
             f->k->scale(s->S + r * BK, s->share[r], n);
     }
     for (int64_t p = 0; p * PANEL < t->n; p++)
-        f->k->gemm(s->dP + p * PANEL, BK, s->dO, f->Dw, 1, f->ready.vt + at + p * f->Dv * PANEL, PANEL, t->m, PANEL,
-                   f->Dv, false);
-    gemm(f->back.dv + (item * f->tiles * BK + t->j) * f->Dw, f->Dw, s->S, 1, BK, s->dO, f->Dw, t->n, f->Dw, t->m, true);
+        f->gemm(s->dP + p * PANEL, BK, dO, fused_places(f, f->Dw), 1, vt + p * depth * PANEL, PANEL, t->m, PANEL, depth,
+                false);
     const term_kind *kind;
     for (int k = 0; (kind = kind_next(f, &k));)
         if (kind->mix_back)
@@ -97,14 +98,29 @@ static void terms_back(const fused *f, scratch *s, const tile *t, int64_t item)
     terms_at(f, s, t, item, AT_PRODUCT);
 }
 
+/* Sums over queries, into the ledgers of keys and of values; bfloat16 uses up S. */
+static void ledgers_back(const fused *f, scratch *s, const tile *t, int64_t item, gemm_fn *gemm)
+{
+    int64_t at = item * f->tiles * BK + t->j, Dp = f->Dp, Dw = f->Dw, m = fused_places(f, t->m);
+    const float *qs = f->bf16 ? s->q_down : f->p.recentres ? s->qa : s->qs; /* as the products had them */
+    const float *dO = f->bf16 ? s->dO_down : s->dO, *dP = f->bf16 ? s->S : s->dP;
+    if (f->bf16)
+        ready_down(f, s->S, s->S, t->m, t->n, BK);
+    gemm(f->back.dv + at * Dw, Dw, s->S, 1, BK, dO, Dw, t->n, Dw, m, true);
+    if (f->bf16)
+        ready_down(f, s->S, s->dP, t->m, t->n, BK);
+    gemm(f->back.dk + at * Dp, Dp, dP, 1, BK, qs, Dp, t->n, Dp, m, true);
+}
+
 static void products_back(const fused *f, scratch *s, const tile *t, int64_t item, gemm_fn *gemm)
 {
-    int64_t Dp = f->Dp;
-    const float *qs = f->p.recentres ? s->qa : s->qs; /* as the products had them */
-    const float *kr = f->ready.kr + (t->h / f->group * f->tiles * BK + t->j) * Dp;
+    int64_t Dp = f->Dp, at = t->h / f->group * f->tiles * BK + t->j;
     float *dqs = f->p.recentres ? s->dqt : s->dqs;
-    gemm(f->back.dk + (item * f->tiles * BK + t->j) * Dp, Dp, s->dP, 1, BK, qs, Dp, t->n, Dp, t->m, true);
-    gemm(dqs, Dp, s->dP, BK, 1, kr, Dp, t->m, Dp, t->n, !f->p.recentres);
+    ledgers_back(f, s, t, item, gemm);
+    if (f->bf16)
+        ready_along(f, s->dP, s->dP, t->m, t->n, BK);
+    gemm(dqs, Dp, s->dP, BK, 1, f->ready.kr + fused_places(f, at) * Dp, Dp, t->m, Dp, fused_places(f, t->n),
+         !f->p.recentres);
     if (f->p.recentres) {
         tile_recentre(f, t, s->dqt, s->dqt);
         f->k->add(s->dqs, s->dqt, t->m * Dp);
@@ -128,12 +144,12 @@ static void tile_back(const fused *f, scratch *s, const tile *t, int64_t item)
         return;
     bool odd = s->odd;
     s->odd = odd || odd_keys(f, t);
-    gemm_fn *gemm = s->odd ? gemm_c : f->k->gemm;
+    gemm_fn *gemm = s->odd ? f->gemm_c : f->gemm;
     keys k = ready_tile(f, s, t->h / f->group, t->j, t->n);
     for (int64_t r = 0; f->carries && r < t->m; r++)
         st.carry[r] = s->carries[t->j / BK * BQ + r];
     tile_scores(f, s, t, &k, s->qs, &st, what);
-    weights_back(f, s, t, item, gemm);
+    weights_back(f, s, t, item);
     terms_back(f, s, t, item);
     products_back(f, s, t, item, gemm);
     s->odd = odd;
@@ -222,8 +238,15 @@ static void begin(const fused *f, scratch *s, const tile *t)
     for (int64_t n = 0; n < t->m * f->Dp; n++)
         s->dqs[n] = s->dq[n] = 0;
     clear_floats(s->drelative, t->m * f->Rp);
-    s->odd = ready_odd(f->ready.q + at * f->D, t->m, f->D, f->D) || ready_odd(s->dO, t->m, f->Dw, f->Dv);
+    s->odd = ready_odd(f, f->ready.q + at * f->D, t->m, f->D, f->D) || ready_odd(f, s->dO, t->m, f->Dw, f->Dv);
     tile_queries(f, t, s->qs);
+    if (f->bf16) {
+        ready_raise(f, s->dqt, t, f->ready.q, f->D, f->Dp, NULL, f->q_scale);
+        ready_down(f, s->q_down, s->dqt, t->m, f->Dp, f->Dp);
+        ready_down(f, s->dO_down, s->dO, t->m, f->Dw, f->Dw);
+        for (int64_t r = 0; r < t->m; r++)
+            f->k->pack_bf16(s->dO_along + r * f->Dw / 2, s->dO + r * f->Dw, s->dO + r * f->Dw + 1, 2, f->Dw / 2);
+    }
     tile_begin(f, s, t);
 }
 

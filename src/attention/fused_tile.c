@@ -5,7 +5,9 @@
 
 void tile_queries(const fused *f, const tile *t, float *qs)
 {
-    ready_raise(f, qs, t, f->ready.q, f->D, f->Dp, NULL, f->p.scale);
+    ready_raise(f, qs, t, f->ready.q, f->D, f->Dp, NULL, f->q_scale);
+    if (f->bf16)
+        ready_along(f, qs, qs, t->heads * t->m, f->Dp, f->Dp);
 }
 
 void tile_begin(const fused *f, scratch *s, const tile *t)
@@ -65,9 +67,11 @@ static void products(const fused *f, scratch *s, const tile *t, const keys *k, c
         products_direct(f, s, t, k, qs);
         return;
     }
+    int64_t rows = t->heads * t->m, depth = fused_places(f, f->D);
     for (int64_t p = 0; p * PANEL < t->n; p++)
-        f->k->gemm(s->S + p * PANEL, BK, qs, f->Dp, 1, k->kt + p * f->D * PANEL, PANEL, t->heads * t->m, PANEL, f->D,
-                   false);
+        f->gemm(s->S + p * PANEL, BK, qs, f->Dp, 1, k->kt + p * depth * PANEL, PANEL, rows, PANEL, depth, false);
+    for (int64_t r = 0; f->s_scale != 1 && r < rows; r++)
+        f->k->scale(s->S + r * BK, f->s_scale, t->n);
 }
 
 static void add_terms(const fused *f, scratch *s, const tile *t, const keys *k, state *st, moment when)
@@ -93,17 +97,33 @@ void tile_scores(const fused *f, scratch *s, const tile *t, const keys *k, const
 }
 
 /* Values that are not finite stand apart: 0 in the product, so that a weight of 0 hides them and all else keeps its
- * bits, then one by one where they weigh something. */
-static void mix_odd(const fused *f, scratch *s, const tile *t, const keys *k, float *O)
+ * bits, and one by one where they weigh something. */
+static const float *tame_values(const fused *f, scratch *s, const tile *t, const keys *k, float *O)
 {
-    int64_t rows = t->heads * t->m, Dw = f->Dw;
-    for (int64_t n = 0; n < t->n * Dw; n++)
-        s->tame[n] = isfinite(k->v[n]) ? k->v[n] : 0;
-    f->k->gemm(O, Dw, s->S, BK, 1, s->tame, Dw, rows, Dw, t->n, true);
-    for (int64_t n = 0; n < t->n * Dw; n++)
-        for (int64_t r = 0; !isfinite(k->v[n]) && r < rows; r++)
-            if (s->S[r * BK + n / Dw] != 0)
-                O[r * Dw + n % Dw] += s->S[r * BK + n / Dw] * k->v[n];
+    pe_dtype type = f->bf16 ? PE_BF16 : PE_F32;
+    int64_t rows = t->heads * t->m, Dw = f->Dw, apart = f->bf16 ? 2 : 1;
+    f->k->widen(s->tame, k->v, PE_F32, fused_places(f, t->n) * Dw);
+    for (int64_t n = 0; n < t->n * Dw; n++) {
+        int64_t j = n / Dw, d = n % Dw, at = (j / apart * Dw + d) * apart + j % apart;
+        float x = (float)num_load(k->v, type, at);
+        if (isfinite(x))
+            continue;
+        num_store(s->tame, type, at, 0);
+        for (int64_t r = 0; r < rows; r++)
+            if (s->S[r * BK + j] != 0)
+                O[r * Dw + d] += s->S[r * BK + j] * x;
+    }
+    return s->tame;
+}
+
+/* In bfloat16 the weights are used up. */
+static void mix_packed(const fused *f, scratch *s, const tile *t, const keys *k, float *O)
+{
+    int64_t rows = t->heads * t->m;
+    const float *v = k->odd ? tame_values(f, s, t, k, O) : k->v;
+    if (f->bf16)
+        ready_along(f, s->S, s->S, rows, t->n, BK);
+    f->gemm(O, f->Dw, s->S, BK, 1, v, f->Dw, rows, f->Dw, fused_places(f, t->n), true);
 }
 
 /* Values where they lie, stretch by stretch. */
@@ -129,14 +149,12 @@ void tile_step(const fused *f, scratch *s, const tile *t, const keys *k, const f
         if (factor != 1)
             f->k->scale(st->O + r * f->Dw, factor, f->Dw);
     }
-    if (f->direct)
-        mix_direct(f, s, t, k, st->O);
-    else if (k->odd)
-        mix_odd(f, s, t, k, st->O);
-    else
-        f->k->gemm(st->O, f->Dw, s->S, BK, 1, k->v, f->Dw, rows, f->Dw, t->n, true);
     const term_kind *kind;
     for (int n = 0; (kind = kind_next(f, &n));)
         if (kind->mix)
             kind->mix(f, s, t, st->O);
+    if (f->direct)
+        mix_direct(f, s, t, k, st->O);
+    else
+        mix_packed(f, s, t, k, st->O);
 }

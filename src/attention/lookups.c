@@ -80,6 +80,7 @@ static void lookups_size(fused *f)
             l->factor = l->before && l->t->side != PE_VALUE ? f->p.scale : 1;
         } else
             size_one(f, l);
+        f->ready.keys_meet = f->ready.keys_meet || l->t->side == PE_KEY;
         f->ready.load_panel = f->ready.load_panel || (l->t->side == PE_KEY && !l->odd);
     }
 }
@@ -192,7 +193,7 @@ static void lookups_fill(fused *f)
             continue;
         fill_columns(l);
         pool_run(f->p.pool, fill_panel, &(filling){ f, l }, l->form.heads * (up_to(l->form.columns, PANEL) / PANEL));
-        l->finite = !ready_odd(l->rows, 1, 0, l->form.heads * l->form.columns * l->width);
+        l->finite = !ready_odd(f, l->rows, 1, 0, l->form.heads * l->form.columns * l->width);
         l->form.column = l->column;
         l->form.rows = l->rows;
     }

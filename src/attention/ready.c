@@ -112,11 +112,12 @@ void ready_param(const fused *f, const part *p, int table, int64_t at, int64_t h
     f->k->widen(to, (const char *)f->p.w.data + first * (int64_t)pe_dtype_size(f->p.w.dtype), f->p.w.dtype, dims);
 }
 
-bool ready_odd(const float *x, int64_t rows, int64_t stride, int64_t n)
+/* A sum that is finite has seen neither. */
+bool ready_odd(const fused *f, const float *x, int64_t rows, int64_t stride, int64_t n)
 {
     float sum = 0;
     for (int64_t i = 0; i < rows; i++)
-        for (int64_t d = 0; d < n; d++)
+        for (int64_t d = isfinite(f->k->sum(x + i * stride, n)) ? n : 0; d < n; d++)
             sum += x[i * stride + d] * 0;
     return sum != 0;
 }
@@ -137,6 +138,34 @@ void ready_pad(const fused *f, float *to, const float *x, int64_t dim, int64_t p
         to[d] = 0;
 }
 
+void ready_along(const fused *f, float *to, const float *x, int64_t m, int64_t n, int64_t apart)
+{
+    for (int64_t r = 0; r < m; r++)
+        f->k->pack_bf16(to + r * apart, x + r * apart, x + r * apart + 1, 2, (n + 1) / 2);
+}
+
+void ready_down(const fused *f, float *to, const float *x, int64_t m, int64_t n, int64_t apart)
+{
+    for (int64_t r = 0; r < m; r += 2, to += apart, x += 2 * apart)
+        f->k->pack_bf16(to, x, r + 1 < m ? x + apart : NULL, 1, n);
+}
+
+/* Tokens of one head, `stride` apart: as a panel and as rows, where these are wanted. even (BQ, padded) is free. */
+static void pack_head(const fused *f, float *panel, float *rows, const float *x, int64_t stride, int64_t n, int64_t dim,
+                      int64_t padded, float *even)
+{
+    float *to = f->bf16 ? even : rows;
+    for (int64_t i = 0; to && i < n; i++)
+        ready_pad(f, to + i * padded, x + i * stride, dim, padded);
+    if (rows && f->bf16)
+        ready_down(f, rows, even, n, padded, padded);
+    if (panel && f->bf16) {
+        ready_along(f, even, even, n, padded, padded);
+        ready_panel(f, panel, even, padded, n, fused_places(f, dim));
+    } else if (panel)
+        ready_panel(f, panel, x, stride, n, dim);
+}
+
 static void pack_keys(const fused *f, scratch *s, int64_t t, int64_t n)
 {
     ready_load(f, s->load, f->p.a.k, t, n, true);
@@ -146,10 +175,10 @@ static void pack_keys(const fused *f, scratch *s, int64_t t, int64_t n)
         polar_ready(f, PE_KEY, s->load, f->G, f->p.a.k_at, t, n);
     for (int64_t g = 0; g < f->G; g++) {
         const float *x = s->load + g * f->D;
-        ready_panel(f, f->ready.kt + (g * f->tiles * BK + t) * f->D, x, f->G * f->D, n, f->D);
-        for (int64_t i = 0; f->ready.kr && i < n; i++)
-            ready_pad(f, f->ready.kr + (g * f->tiles * BK + t + i) * f->Dp, x + i * f->G * f->D, f->D, f->Dp);
-        f->ready.k_odd[(g * f->tiles * BK + t) / LOAD] = ready_odd(x, n, f->G * f->D, f->D);
+        int64_t at = g * f->tiles * BK + t;
+        float *rows = f->ready.kr ? f->ready.kr + fused_places(f, at) * f->Dp : NULL;
+        pack_head(f, f->ready.kt + at * fused_places(f, f->D), rows, x, f->G * f->D, n, f->D, f->Dp, s->qa);
+        f->ready.k_odd[at / LOAD] = ready_odd(f, x, n, f->G * f->D, f->D);
     }
 }
 
@@ -160,12 +189,10 @@ static void pack_values(const fused *f, scratch *s, int64_t t, int64_t n)
         ready_rotate(f, PE_VALUE, forward, s->load, 0, f->G, f->Dv, f->p.a.k_at, t, n, 0);
     for (int64_t g = 0; g < f->G; g++) {
         const float *x = s->load + g * f->Dv;
-        for (int64_t i = 0; i < n; i++) {
-            ready_pad(f, f->ready.v + (g * f->tiles * BK + t + i) * f->Dw, x + i * f->G * f->Dv, f->Dv, f->Dw);
-        }
-        if (f->ready.vt)
-            ready_panel(f, f->ready.vt + (g * f->tiles * BK + t) * f->Dv, x, f->G * f->Dv, n, f->Dv);
-        f->ready.v_odd[(g * f->tiles * BK + t) / LOAD] = ready_odd(x, n, f->G * f->Dv, f->Dv);
+        int64_t at = g * f->tiles * BK + t;
+        float *panel = f->ready.vt ? f->ready.vt + at * fused_places(f, f->Dv) : NULL;
+        pack_head(f, panel, f->ready.v + fused_places(f, at) * f->Dw, x, f->G * f->Dv, n, f->Dv, f->Dw, s->O);
+        f->ready.v_odd[at / LOAD] = ready_odd(f, x, n, f->G * f->Dv, f->Dv);
     }
 }
 
@@ -263,8 +290,8 @@ keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n)
     int64_t at = g * f->tiles * BK + j;
     keys k = { .g = g, .j = j };
     if (!f->direct) {
-        k.kt = f->ready.kt + at * f->D;
-        k.v = f->ready.v + at * f->Dw;
+        k.kt = f->ready.kt + at * fused_places(f, f->D);
+        k.v = f->ready.v + fused_places(f, at) * f->Dw;
         for (int64_t i = 0; i < n; i += LOAD)
             k.odd = k.odd || f->ready.v_odd[(at + i) / LOAD];
         return k;

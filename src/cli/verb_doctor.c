@@ -97,7 +97,7 @@ typedef struct feature {
     bool present;
 } feature;
 
-#define FEATURES_MAX 8
+#define FEATURES_MAX 9
 
 #if (defined __x86_64__ || defined __i386__) && defined __GNUC__
 #define ARCHITECTURE (sizeof(void *) > 4 ? "x86-64" : "x86")
@@ -126,6 +126,7 @@ static int cpu_features(feature out[FEATURES_MAX])
         { "avx512f", __builtin_cpu_supports("avx512f") },
         { "avx512bw", __builtin_cpu_supports("avx512bw") },
         { "avx512vnni", __builtin_cpu_supports("avx512vnni") },
+        { "avx512bf16", kernel_says(" avx512_bf16") },
         { "amx", kernel_says(" amx_tile") },
     };
     memcpy(out, all, sizeof all);

@@ -3,7 +3,9 @@
  * The loops of attention: their definitions (kernels.h says what each does). */
 #include "base/exact.h"
 
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/block.h"
 #include "base/num.h"
@@ -20,6 +22,49 @@ void gemm_c(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_co
             float a = A[i * a_row + k * a_col];
             for (int64_t j = 0; a != 0 && j < cols; j++)
                 c[j] += a * B[k * b_row + j];
+        }
+    }
+}
+
+/* A NaN keeps what it has of its bits, and is quiet. */
+static uint32_t bf16_of(const float *x)
+{
+    uint32_t bits = 0;
+    if (x)
+        memcpy(&bits, x, sizeof bits);
+    if (x && isnan(*x))
+        return bits >> 16 | 0x40;
+    return x && fabsf(*x) >= FLT_MIN ? num_to_bf16((double)*x) : bits >> 16 & 0x8000;
+}
+
+static void pack_bf16_c(float *y, const float *x, const float *z, int64_t step, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits = bf16_of(x + i * step) | bf16_of(z ? z + i * step : NULL) << 16;
+        memcpy(y + i, &bits, sizeof bits);
+    }
+}
+
+/* The first or the second of two. */
+static float bf16_get(const float *two, bool second)
+{
+    uint32_t bits;
+    memcpy(&bits, two, sizeof bits);
+    float x = (float)num_from_bf16((uint16_t)(second ? bits >> 16 : bits));
+    return fabsf(x) < FLT_MIN ? 0 : x;
+}
+
+void gemm_bf16_c(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B, int64_t b_row,
+                  int64_t rows, int64_t cols, int64_t depth, bool add)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        float *c = C + i * c_row;
+        for (int64_t j = 0; !add && j < cols; j++)
+            c[j] = 0;
+        for (int64_t k = 0; k < 2 * depth; k++) {
+            float a = bf16_get(A + i * a_row + k / 2 * a_col, k % 2 != 0);
+            for (int64_t j = 0; a != 0 && j < cols; j++)
+                c[j] += a * bf16_get(B + k / 2 * b_row + j, k % 2 != 0);
         }
     }
 }
@@ -208,6 +253,8 @@ static double count_c(float *s, const float *gate, int64_t n, double carry, cons
 void attend_c(kernels *k)
 {
     k->gemm = gemm_c;
+    k->pack_bf16 = pack_bf16_c;
+    k->gemm_bf16 = gemm_bf16_c;
     k->soften = soften_c;
     k->weigh = weigh_c;
     k->scale = scale_c;

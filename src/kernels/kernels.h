@@ -33,6 +33,16 @@ typedef struct kernels {
     void (*gemm)(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B, int64_t b_row,
                  int64_t rows, int64_t cols, int64_t depth, bool add);
 
+    /* Two bfloat16 in the place of a float32, the first in its lower half: y[i] = (x[step i], z[step i]), rounded to
+     * nearest even, where what is below the least normal number is 0. z NULL: zeros. step is 1 or 2; y may be x. Bit
+     * for bit. */
+    void (*pack_bf16)(float *y, const float *x, const float *z, int64_t step, int64_t n);
+    /* As gemm, where an element of A and of B is two bfloat16, and a product the sum of their products, first with
+     * first and second with second, which are exact; sums are float32. Numbers below the least normal count as 0, and
+     * sums there may. */
+    void (*gemm_bf16)(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B,
+                       int64_t b_row, int64_t rows, int64_t cols, int64_t depth, bool add);
+
     /* One row of scores becomes weights exp(s - max), where *max first rises to the largest score. Returns the sum of
      * the weights; *factor: what sums made with the old max must be multiplied by (1 where there were none). Scores of
      * -inf weigh 0; NaN and +inf make the sum NaN. n is a multiple of LANES. */
@@ -115,6 +125,7 @@ typedef struct kernels {
 #define RUNG_AVX512 2u /* F, BW, DQ, VL, on top of AVX2 */
 #define RUNG_NEON 4u
 #define RUNG_ZEN4 8u /* AVX-512, whose vectors this CPU computes in halves: AVX2 keeps what it does faster */
+#define RUNG_BF16 16u /* AVX-512 with products of bfloat16 */
 
 unsigned ladder_built(void); /* what this build has code for                            */
 unsigned ladder_rungs(void); /* of these, what this CPU has                             */
@@ -124,7 +135,7 @@ const char *ladder_name(int index);      /* scalar, avx2, ...; NULL past the end
 
 /* Each family puts into the table what it has on a rung; ladder.c lists them. */
 typedef void kernels_fill(kernels *k);
-kernels_fill attend_c, attend_avx2, attend_avx512, attend_neon;
+kernels_fill attend_c, attend_avx2, attend_avx512, attend_bf16, attend_neon;
 kernels_fill rotate_c, rotate_avx2, rotate_avx512, rotate_zen4, rotate_neon;
 kernels_fill turn_c, turn_avx2, turn_avx512, turn_neon; /* those of code too: both are vectors of doubles */
 
@@ -134,5 +145,7 @@ bool exact_arithmetic(void);
 /* The definitions that exist outside the table too. */
 void gemm_c(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B, int64_t b_row,
             int64_t rows, int64_t cols, int64_t depth, bool add);
+void gemm_bf16_c(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col, const float *B, int64_t b_row,
+                  int64_t rows, int64_t cols, int64_t depth, bool add);
 
 #endif

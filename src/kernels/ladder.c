@@ -41,6 +41,13 @@ static bool has_zen4(void)
 }
 #endif
 
+#if LADDER_BF16
+static bool has_bf16(void)
+{
+    return has_avx512() && __builtin_cpu_supports("avx512bf16");
+}
+#endif
+
 /* What a row ends with where this build has code for it: whether this CPU has it, and its families, or NULL. */
 #define RUNG(has, rung) has, { attend_##rung, rotate_##rung, turn_##rung }
 #define NOT_BUILT NULL, { NULL }
@@ -50,6 +57,11 @@ static bool has_zen4(void)
 #else
 #define X86(has, rung) NOT_BUILT
 #define X86_ROTATE(has, rung) NOT_BUILT
+#endif
+#if LADDER_BF16
+#define X86_ATTEND(has, rung) has, { attend_##rung, NULL, NULL }
+#else
+#define X86_ATTEND(has, rung) NOT_BUILT
 #endif
 #if LADDER_NEON
 #define ARM(has, rung) RUNG(has, rung)
@@ -68,6 +80,7 @@ static const struct {
     { "avx2", RUNG_AVX2, X86(has_avx2, avx2) },
     { "avx512", RUNG_AVX2 | RUNG_AVX512, X86(has_avx512, avx512) },
     { "zen4", RUNG_AVX2 | RUNG_AVX512 | RUNG_ZEN4, X86_ROTATE(has_zen4, zen4) },
+    { "bf16", RUNG_AVX2 | RUNG_AVX512 | RUNG_BF16, X86_ATTEND(has_bf16, bf16) },
     { "neon", RUNG_NEON, ARM(has_nothing_more, neon) }, /* every 64-bit ARM has it */
 };
 #define COUNT(a) (int)(sizeof(a) / sizeof *(a))

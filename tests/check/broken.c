@@ -125,6 +125,36 @@ static void gemm_adds_always(float *C, int64_t c_row, const float *A, int64_t a_
     right.gemm(C, c_row, A, a_row, a_col, B, b_row, rows, cols, depth, add || depth == 0);
 }
 
+static void pack_swaps_the_halves(float *y, const float *x, const float *z, int64_t step, int64_t n)
+{
+    right.pack_bf16(y, x, z, step, n);
+    for (int64_t i = 0; i < n && n == 65; i++) {
+        uint32_t bits;
+        memcpy(&bits, y + i, sizeof bits);
+        bits = bits << 16 | bits >> 16;
+        memcpy(y + i, &bits, sizeof bits);
+    }
+}
+
+static void pack_bf16_cuts_off(float *y, const float *x, const float *z, int64_t step, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t bits[2] = { 0, 0 };
+        memcpy(&bits[0], x + i * step, sizeof bits[0]);
+        if (z)
+            memcpy(&bits[1], z + i * step, sizeof bits[1]);
+        uint32_t both = bits[0] >> 16 | (bits[1] & 0xffff0000u);
+        memcpy(y + i, &both, sizeof both);
+    }
+}
+
+static void gemm_bf16_ignores_the_last(float *C, int64_t c_row, const float *A, int64_t a_row, int64_t a_col,
+                                             const float *B, int64_t b_row, int64_t rows, int64_t cols, int64_t depth,
+                                             bool add)
+{
+    right.gemm_bf16(C, c_row, A, a_row, a_col, B, b_row, rows, cols, depth > 1 ? depth - 1 : depth, add);
+}
+
 static float soften_keeps_the_factor(float *s, int64_t n, float *max, float *factor)
 {
     float sum = right.soften(s, n, max, factor);
@@ -438,6 +468,9 @@ static const struct breakage {
     BREAK(transpose, transpose_fills_the_gap),
     BREAK(gemm, gemm_ignores_the_last_of_depth),
     BREAK(gemm, gemm_adds_always),
+    BREAK(pack_bf16, pack_swaps_the_halves),
+    BREAK(pack_bf16, pack_bf16_cuts_off),
+    BREAK(gemm_bf16, gemm_bf16_ignores_the_last),
     BREAK(soften, soften_keeps_the_factor),
     BREAK(soften, soften_hides_nan),
     BREAK(weigh, weigh_makes_nan_of_nothing),

@@ -32,15 +32,15 @@ void call_widen(const kernels *k, const problem *p, void *const *at)
 }
 
 /* Half of the values lie half way between two of the narrow type, or one float32 beside that. */
-static float beside_a_tie(problem *p)
+float beside_a_tie(problem *p, pe_dtype type)
 {
     float x = draw_finite(p);
-    uint32_t bits, kept = p->type == PE_BF16 ? 16 : 13;
+    uint32_t bits, kept = type == PE_BF16 ? 16 : 13;
     memcpy(&bits, &x, sizeof bits);
     bits = (bits & ~((1u << kept) - 1)) | 1u << (kept - 1);
     bits += (uint32_t)draw_range(p, -1, 1);
     memcpy(&x, &bits, sizeof x);
-    return p->type == PE_F16 && draw_bits(p) % 2 ? x * (draw_bits(p) % 2 ? 65536.0f : 0x1p-15f) : x;
+    return type == PE_F16 && draw_bits(p) % 2 ? x * (draw_bits(p) % 2 ? 65536.0f : 0x1p-15f) : x;
 }
 
 /* In a block whose largest number is 127 or 8, times a power of two: half way between codes or one float32 beside that,
@@ -67,7 +67,7 @@ void make_narrow(problem *p)
     buffer *x = draw_in(p, "x", PE_F32, 1, p->n, p->n);
     for (int64_t j = 0; !p->bench && !block_kind(p->type) && j < p->n; j++)
         if (draw_bits(p) % 2)
-            put(x, 0, j, (double)beside_a_tie(p));
+            put(x, 0, j, (double)beside_a_tie(p, p->type));
     for (int64_t j = 0; !p->bench && block_kind(p->type) && j < p->n; j += BLOCK_WIDTH)
         if (draw_bits(p) % 2)
             put_beside_codes(p, x, j);

@@ -12,6 +12,8 @@
     void truth_##name(problem *p) /* of those that have one */
 
 FAMILY(gemm);
+FAMILY(pack_bf16);
+FAMILY(gemm_bf16);
 FAMILY(soften);
 FAMILY(weigh);
 FAMILY(scale);
@@ -38,6 +40,8 @@ FAMILY(turn_sums);
 FAMILY(add_code);
 FAMILY(add_waves);
 FAMILY(rotate_waves);
+
+float beside_a_tie(problem *p, pe_dtype type); /* half of a family's values, where it rounds */
 
 /* What a term adds to sum|terms|: nothing where it is infinite or NaN, for then the value decides. */
 static inline double finite_size(double term)

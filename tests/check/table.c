@@ -13,6 +13,10 @@ static const char summed[] =
 const kernel table[] = {
     /* name, truth, k, k per term, least, why, last type, more */
     { KERNEL(gemm), truth_gemm, 1, 0.5, TINY, summed, PE_F32, 0 },
+    { KERNEL(pack_bf16), NULL, 0, 0, 0, "bit for bit: rounded once to nearest even, 0 below the least normal", PE_F32,
+      0 },
+    { KERNEL(gemm_bf16), truth_gemm_bf16, 1, 0.5, NORMAL_MIN,
+      "as gemm, with exact products; a sum below the least normal may be 0", PE_F32, 0 },
     { KERNEL(soften), truth_soften, 1.5, 0.5, NORMAL_MIN,
       "x = s - max is rounded, which exp multiplies by |x|; exp within 1 eps; weights below the least normal may be 0",
       PE_F32, 0 },
