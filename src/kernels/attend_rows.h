@@ -6,13 +6,13 @@
 INLINE float row_most(const float *s, int64_t n, float most)
 {
     vf a = vf_set(most), b = a;
-    for (int64_t j = 0; j < n; j += LANES) {
-        UNROLL
-        for (int i = 0; i < LANES; i += 2 * VW) {
-            a = vf_max(vf_load(s + j + i), a);
-            b = vf_max(vf_load(s + j + (i + VW) % LANES), b);
-        }
+    int64_t j = 0;
+    for (; j + 2 * VW <= n; j += 2 * VW) {
+        a = vf_max(vf_load(s + j), a);
+        b = vf_max(vf_load(s + j + VW), b);
     }
+    for (; j < n; j += VW)
+        a = vf_max(vf_load(s + j), a);
     return vf_most(vf_max(a, b));
 }
 
@@ -28,7 +28,7 @@ static float soften_v(float *s, int64_t n, float *max, float *factor)
             sum[i / VW % 2] += y;
         }
     }
-    *factor = before == -INFINITY ? 1 : vf_first(vf_exp(vf_set(before) - from));
+    *factor = before == -INFINITY || before == most ? 1 : vf_first(vf_exp(vf_set(before) - from));
     *max = most;
     return vf_sum(sum[0] + sum[1]);
 }
