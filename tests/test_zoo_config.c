@@ -480,6 +480,37 @@ static const struct {
     { "ModernBERT decoder, saved again",
       SMALL("modernbert-decoder", "3") ",'local_attention':128,'sliding_window':64}",
       "modernbert-decoder 4/4x16 128/128: 1x rope:theta=160000, 2x rope, 2 windows of 64; 1 full_attention, 2 sliding_attention" },
+    { "AST, half a second",
+      "{'model_type':'audio-spectrogram-transformer','frequency_stride':10,'hidden_size':768,'max_length':128,'num_attention_heads':12,'num_hidden_layers':12,'num_mel_bins':128,'patch_size':16,'time_stride':10}",
+      "audio-spectrogram-transformer 12/12x64 146/146: 12x learned:rows=146" },
+    { "ViViT-B", "{'model_type':'vivit','hidden_size':768,'image_size':224,'num_attention_heads':12,'num_frames':16,'num_hidden_layers':12,'tubelet_size':[2,32,32]}",
+      "vivit 12/12x64 393/393: 12x learned:rows=393" },
+    { "VideoMAE", "{'model_type':'videomae','hidden_size':384,'image_size':224,'num_attention_heads':6,'num_frames':16,'num_hidden_layers':12,'patch_size':16,'tubelet_size':2}",
+      "videomae 6/6x64 1568/1568: 12x sinusoidal" },
+    { "TimesFM with positions, as halves_timesfm in tests/golden",
+      "{'model_type':'timesfm','head_dim':80,'hidden_size':1280,'max_timescale':5000,'min_timescale':2,'num_attention_heads':16,'num_hidden_layers':20,'use_positional_embedding':true}",
+      "timesfm 16/16x80 0/0: 20x sinusoidal:theta=5000,layout=halves,denominator=d-2,min_timescale=2" },
+    { "Canary", "{'model_type':'canary','decoder_config':{'hidden_size':256,'model_type':'canary_decoder','num_attention_heads':2,'num_hidden_layers':4,'max_position_embeddings':512},'encoder_config':{'model_type':'parakeet_encoder'}}",
+      "decoder canary_decoder 2/2x128 512/512: 4x sinusoidal:layout=halves,scale=0.0625" },
+    { "AIMv2 native", "{'model_type':'aimv2_vision_model','hidden_size':1024,'image_size':224,'is_native':true,'num_attention_heads':8,'num_hidden_layers':24,'patch_size':14}",
+      "aimv2_vision_model 8/8x128 256/256: 24x sinusoidal:layout=halves,axes=2" },
+    { "DPT on DINOv2", "{'model_type':'dpt','backbone_config':{'model_type':'dinov2','hidden_size':384,'image_size':518,'num_attention_heads':6,'patch_size':14},'hidden_size':768,'image_size':384,'is_hybrid':false,'num_attention_heads':12,'num_hidden_layers':12,'patch_size':16}",
+      "backbone dinov2 6/6x64 1370/1370: 12x learned:rows=1370" },
+    { "DPT", "{'model_type':'dpt','backbone_config':null,'hidden_size':1024,'image_size':384,'is_hybrid':false,'num_attention_heads':16,'num_hidden_layers':24,'patch_size':16}",
+      "backbone vit 16/16x64 577/577: 24x learned:rows=577" },
+    { "PP-FormulaNet, whose config has the layers of an encoder too",
+      "{'model_type':'pp_formulanet','text_config':{'d_model':384,'decoder_attention_heads':16,'decoder_layers':2,'encoder_attention_heads':4,'encoder_layers':6,'max_position_embeddings':2560,'model_type':'pp_formulanet_text'},'vision_config':{'model_type':'pp_formulanet_vision'}}",
+      "text pp_formulanet_text 16/16x24 2560/2560: 2x learned:rows=2562,offset=2" },
+    { "RAG", "{'model_type':'rag','generator':{'model_type':'bart','d_model':1024,'decoder_attention_heads':16,'decoder_layers':12,'encoder_attention_heads':16,'encoder_layers':12,'max_position_embeddings':1024},'question_encoder':{'model_type':'dpr','hidden_size':768,'max_position_embeddings':512,'num_attention_heads':12,'num_hidden_layers':12}}",
+      "decoder bart 16/16x64 1024/1024: 12x learned:rows=1026,offset=2 | encoder bart 16/16x64 1024/1024: 12x learned:rows=1026,offset=2 | question_encoder dpr 12/12x64 512/512: 12x learned" },
+    { "Pixio with two class tokens", "{'model_type':'pixio','hidden_size':64,'image_size':32,'n_cls_tokens':2,'num_attention_heads':4,'num_hidden_layers':2,'patch_size':16}",
+      "pixio 4/4x16 6/6: 2x learned:rows=6" },
+    { "LW-DETR's backbone without a table", "{'model_type':'lw_detr_vit','hidden_size':192,'num_attention_heads':12,'num_hidden_layers':6,'use_absolute_position_embeddings':false}",
+      "lw_detr_vit 12/12x16 196/196: 6x none" },
+    { "MGP-STR", "{'model_type':'mgp-str','hidden_size':768,'image_size':[32,128],'num_attention_heads':12,'num_hidden_layers':12,'patch_size':4}",
+      "mgp-str 12/12x64 257/257: 12x learned:rows=257" },
+    { "Ovis2", "{'model_type':'ovis2','text_config':{'hidden_size':896,'max_position_embeddings':32768,'model_type':'qwen2','num_attention_heads':14,'num_hidden_layers':24,'num_key_value_heads':2,'rope_theta':1000000.0},'vision_config':{'hidden_size':1024,'image_size':448,'model_type':'ovis2_vision','num_attention_heads':8,'num_hidden_layers':24,'patch_size':14}}",
+      "text qwen2 14/2x64 32768/32768: 24x rope:theta=1000000 | vision ovis2_vision 8/8x128 1024/1024: 24x learned:rows=1024" },
 };
 /* clang-format on */
 
@@ -490,6 +521,63 @@ TEST(published_configs_mean_what_their_models_do)
         pe_status s = read_with(&m, published[n].json, (zoo_options){ 0 });
         if (s || strcmp(summary(m), published[n].want))
             fail_msg("%s is\n    %s\nnot\n    %s", published[n].name, s ? err.text : summary(m), published[n].want);
+        zoo_free(m);
+    }
+}
+
+/* ---------------------------------------------------------------- defaults of the classes */
+
+/* Types of transformers with the defaults of their classes; rows and widths are those of the tables that the classes
+ * make. */
+/* clang-format off */
+static const char *const by_default[] = {
+    "aimv2_vision_model 8/8x128 256/256: 24x learned:rows=256",
+    "audio-spectrogram-transformer 12/12x64 1214/1214: 12x learned:rows=1214",
+    "bridgetower_vision_model 12/12x64 325/325: 12x learned:rows=325",
+    "canary_decoder 8/8x128 1024/1024: 8x sinusoidal:layout=halves,scale=0.03125",
+    "coarse_acoustics 12/12x64 1024/1024: 12x learned:rows=1024",
+    "cosmos3_edge_vision 16/16x72 256/256: 27x learned:rows=256",
+    "eomt 16/16x64 1600/1600: 24x learned:rows=1600",
+    "fine_acoustics 12/12x64 1024/1024: 12x learned:rows=1024",
+    "flava_multimodal_model 12/12x64 0/0: 6x none",
+    "fun_asr_nano_encoder 4/4x128 2049/2049: 70x sinusoidal:layout=halves,denominator=d-2,offset=1",
+    "glm_image_vision 16/16x96 16384/16384: 40x learned:rows=16384",
+    "hunyuan_vl_vision 16/16x72 16384/16384: 27x learned:rows=16385,offset=1",
+    "kosmos_2_5_vision_model 24/24x64 4096/4096: 18x learned:rows=4096/4096",
+    "lw_detr_vit 12/12x64 196/196: 12x learned:rows=197,offset=1",
+    "minicpm_ocr_vision 12/12x64 196/196: 12x learned:rows=196",
+    "minicpmv4_6_vision 12/12x64 196/196: 12x learned:rows=196",
+    "minicpmv4_7_vision 12/12x64 196/196: 12x learned:rows=196",
+    "molmo2_vision 16/16x72 729/729: 25x learned:rows=729",
+    "moshi_depth 16/16x64 9/9: 6x none, 6 windows of 8",
+    "moss_transcribe_diarize_audio 16/16x64 1500/1500: 24x sinusoidal:layout=halves,denominator=d-2",
+    "ovis2_vision 8/8x128 256/256: 24x learned:rows=256",
+    "pix2struct_vision_model 12/12x64 4096/4096: 12x learned:rows=4096/4096",
+    "pixio 16/16x80 264/264: 32x learned:rows=264",
+    "pp_formulanet_text 16/16x32 2560/2560: 8x learned:rows=2562,offset=2",
+    "radio 16/16x80 16384/16384: 32x learned:rows=16384",
+    "rf_detr_dinov2 12/12x64 257/257: 12x learned:rows=257",
+    "sapiens2 16/16x64 196/196: 24x rope:theta=100,axes=2,split=axial,coords=normalised,extent=14/14",
+    "semantic 12/12x64 1024/1024: 12x learned:rows=1024",
+    "timesfm 16/16x80 0/0: 50x none",
+    "tipsv2_text_model 12/12x64 64/64: 12x sinusoidal:layout=halves,denominator=d-2",
+    "unlimited_ocr_vision_encoder 16/16x64 257/257: 24x learned:rows=257",
+    "videomae 12/12x64 1568/1568: 12x sinusoidal",
+    "videomt 16/16x64 1600/1600: 24x learned:rows=1600",
+    "videoprism_text_model 12/12x64 64/64: 12x sinusoidal:layout=halves",
+    "vivit 12/12x64 3137/3137: 12x learned:rows=3137",
+};
+/* clang-format on */
+
+TEST(a_type_alone_means_the_defaults_of_its_class)
+{
+    for (int n = 0; n < COUNT(by_default); n++) {
+        char text[100];
+        zoo_model *m;
+        snprintf(text, sizeof text, "{'model_type':'%.*s'}", (int)strcspn(by_default[n], " "), by_default[n]);
+        assert_ok(read_with(&m, text, (zoo_options){ 0 }));
+        if (strcmp(summary(m), by_default[n]))
+            fail_msg("%s\nis %s\nnot %s", text, summary(m), by_default[n]);
         zoo_free(m);
     }
 }
@@ -570,13 +658,20 @@ static const struct {
     { "{'model_type':'mpt','attn_config':{'alibi':false,'rope':true}}", "attn_config.rope is true" },
     { "{'model_type':'mpt','attn_config':{'alibi':'yes'}}", "alibi is a string; needs true or false" },
     { "{'model_type':'wav2vec2'}", "its positions come from a convolution" },
-    { "{'model_type':'swin'}", "windows" },
+    { "{'model_type':'swin'}", "two-dimensional offsets" },
     { "{'model_type':'llava'}", "text_config is missing" },
     { "{'model_type':'llava','text_config':[]}", "text_config is an array; needs an object" },
     { "{'model_type':'deberta-v2','relative_attention':true,'pos_att_type':['p2p']}", "pos_att_type has p2p" },
     { "{'model_type':'inkling_text','sliding_window':null}", "sliding_window_size is 0" },
     { "{'model_type':'inkling_text','local_layer_ids':['a']}", "local_layer_ids" },
     { "{'model_type':'vit','patch_size':1000}", "patch_size is larger than image_size" },
+    { "{'model_type':'radio','patch_size':10000}", "patch_size is larger than max_img_size" },
+    { "{'model_type':'mgp-str'}", "image_size is missing" },
+    { "{'model_type':'vivit','num_frames':1}", "num_frames is 1; needs tubelet_size, 2, to" },
+    { "{'model_type':'vivit','tubelet_size':[2,16]}", "tubelet_size" },
+    { "{'model_type':'audio-spectrogram-transformer','max_length':8}", "are no spectrogram of patches" },
+    { "{'model_type':'dpt','is_hybrid':true,'backbone_config':{'model_type':'bit'}}", "network of convolutions" },
+    { "{'model_type':'qwen2_5_omni_dit'}", "rotates the first head of each layer and no other" },
     { "{'model_type':'transfo-xl','attn_type':2}", "attn_type is 2; needs 0" },
     { "{'model_type':'openelm','head_dim':64,'model_dim':128,'num_transformer_layers':2,'num_query_heads':[2],'num_kv_"
       "heads':[1,1]}",

@@ -85,6 +85,9 @@ static const struct {
     { "rotary_dims_key", A_WORD },   /* how many elements of a head rotate, */
     { "linear_factor_key", A_WORD }, /* the factor of a linear scaling, */
     { "hidden_key", A_WORD },        /* the hidden size, where hidden_size means something else, */
+    { "length_key", A_WORD },        /* the sequence length, or how many rows a table has, */
+    { "image_key", A_WORD },         /* the size of the picture that a table is for, */
+    { "extra_rows_key", A_WORD },    /* rows of a table of patches that are no patch, */
     { "window_key", A_WORD },        /* the window, */
     { "embedding_key", A_WORD },     /* the width of the embedding, where it is not the hidden size */
     { "embedding", A_NUMBER },       /* default of embedding_key */
@@ -95,15 +98,19 @@ static const struct {
     { "split", A_WORD },    /* M-RoPE: interleaved or tail; absent: chunked */
     { "spec", A_WORD },     /* rope: keys that the code adds to every spec. Others: the spec itself. "A|B": A where
                                only_if holds, else B; of two stacks: the decoder's and the encoder's */
-    { "stack", A_WORD },    /* T5: the only stack there is */
+    { "stack", A_WORD },    /* of two stacks: the only one there is */
     { "rope_parameters", A_WORD }, /* of a config that has none, as JSON without its quotes */
     { "image", A_NUMBER },         /* image_size */
     { "patch", A_NUMBER },         /* patch_size */
+    { "frames", A_NUMBER },        /* num_frames */
+    { "tubelet", A_NUMBER },       /* tubelet_size */
+    { "root_scale", A_FLAG },      /* sines are divided by the square root of the hidden size */
     { "extra_rows", A_NUMBER },    /* rows of a table of patches that are no patch */
     { "table_key", A_WORD },       /* a tower that rotates also adds a table of so many rows, stretched to the picture: */
     { "table_rows", A_NUMBER },    /* its default, */
     { "table_patches", A_FLAG },   /* or one row for each patch of image_size; */
-    { "table_axes", A_FLAG },      /* or not stretched: a table for each axis, added up, which the spec says */
+    { "table_axes", A_FLAG },      /* or not stretched: a table for each axis, added up, which the spec says, as of */
+                                   /* models that do not rotate */
     { "pad_token", A_NUMBER },     /* pad_token_id, where positions start behind it */
     /* inkling */
     { "swa_heads", A_NUMBER },    /* of its sliding layers */

@@ -12,13 +12,17 @@ const zoo_row zoo_rows_parts[] = {
     { "aria", "parts", "text_config=aria_text vision_config=idefics3_vision" },
     { "audioflamingo3", "parts", "text_config=qwen2 audio_config=audioflamingo3_encoder" },
     { "aya_vision", "parts", "text_config=cohere2 vision_config=siglip_vision_model" },
+    { "bark", "parts", "semantic_config=semantic coarse_acoustics_config=coarse_acoustics "
+      "fine_acoustics_config=fine_acoustics codec_config=encodec" },
     { "blip", "parts", "text_config=blip_text_model vision_config=blip_vision_model" },
     { "blip-2", "parts", "folder=blip_2 text_config=opt qformer_config=blip_2_qformer "
       "vision_config=blip_2_vision_model" },
     { "blt", "parts", "decoder_config=blt_local_decoder global_config=blt_global_transformer "
       "patcher_config=blt_patcher encoder_config=blt_local_encoder" },
     { "bridgetower", "parts", "text_config=bridgetower_text_model vision_config=bridgetower_vision_model" },
+    { "canary", "parts", "decoder_config=canary_decoder encoder_config=parakeet_encoder" },
     { "chinese_clip", "parts", "text_config=chinese_clip_text_model vision_config=chinese_clip_vision_model" },
+    { "chmv2", "parts", "backbone_config=dinov3_vit" },
     { "clap", "parts", "text_config=clap_text_model audio_config=clap_audio_model" },
     { "clip", "parts", "text_config=clip_text_model vision_config=clip_vision_model" },
     { "clipseg", "parts", "text_config=clipseg_text_model vision_config=clipseg_vision_model" },
@@ -30,12 +34,16 @@ const zoo_row zoo_rows_parts[] = {
     { "cosmos3_edge", "parts", "text_config=cosmos3_edge_text vision_config=cosmos3_edge_vision" },
     { "cosmos3_omni", "parts", "text_config=qwen3_vl_text vision_config=qwen3_vl_vision" },
     { "deepseek_ocr2", "parts", "text_config=deepseek_ocr2_text vision_config=deepseek_ocr2_vision" },
+    { "deepseek_ocr2_vision", "parts", "folder=deepseek_ocr2 encoder_config=deepseek_ocr2_encoder "
+      "sam_config=deepseek_ocr2_sam_vision_model" },
     { "deepseek_vl", "parts", "text_config=llama vision_config=siglip_vision_model" },
     { "deepseek_vl_hybrid", "parts", "text_config=llama vision_config=siglip_vision_model "
       "high_res_vision_config=sam_vision_model" },
     { "depth_anything", "parts", "backbone_config=dinov2" },
+    { "depth_pro", "parts", "image_model_config=dinov2 patch_model_config=dinov2 fov_model_config=dinov2" },
     { "dia", "parts", "decoder_config=dia_decoder encoder_config=dia_encoder" },
     { "diffusion_gemma", "parts", "text_config=diffusion_gemma_text" },
+    { "dpt", "parts", "backbone_config=vit" },
     { "embedding_gemma2", "parts", "text_config=embedding_gemma2_text" },
     { "emu3", "parts", "text_config=emu3_text_model vq_config=emu3_vqgan" },
     { "encoder-decoder", "parts", "folder=encoder_decoder decoder=bert encoder=bert" },
@@ -123,7 +131,7 @@ const zoo_row zoo_rows_parts[] = {
     { "nemotron3_diarization", "parts", "audio_config=nemotron3_diarization_audio" },
     { "nemotron_h_omni", "parts", "text_config=nemotron_h vision_config=radio" },
     { "omdet-turbo", "parts", "folder=omdet_turbo text_config=clip_text_model backbone_config=timm_backbone" },
-    { "ovis2", "parts", "text_config=qwen2" },
+    { "ovis2", "parts", "text_config=qwen2 vision_config=ovis2_vision" },
     { "owlv2", "parts", "text_config=owlv2_text_model vision_config=owlv2_vision_model" },
     { "owlvit", "parts", "text_config=owlvit_text_model vision_config=owlvit_vision_model" },
     { "paddleocr_vl", "parts", "text_config=paddleocr_vl_text vision_config=paddleocr_vl_vision" },
@@ -135,6 +143,7 @@ const zoo_row zoo_rows_parts[] = {
     { "pi0", "parts", "vlm_config=paligemma dit_config=gemma" },
     { "pix2struct", "parts", "text_config=pix2struct_text_model vision_config=pix2struct_vision_model" },
     { "pp_chart2table", "parts", "text_config=qwen2" },
+    { "pp_formulanet", "parts", "text_config=pp_formulanet_text vision_config=pp_formulanet_vision" },
     { "prompt_depth_anything", "parts", "backbone_config=dinov2" },
     { "qianfan_ocr", "parts", "text_config=qwen3 vision_config=qianfan_ocr_vision" },
     { "qwen2_5_omni", "parts", "thinker_config=qwen2_5_omni_thinker talker_config=qwen2_5_omni_talker "
@@ -155,6 +164,7 @@ const zoo_row zoo_rows_parts[] = {
     { "qwen3_vl", "parts", "text_config=qwen3_vl_text vision_config=qwen3_vl_vision" },
     { "qwen3_vl_moe", "parts", "text_config=qwen3_vl_moe_text vision_config=qwen3_vl_moe_vision" },
     { "qwen4_exp", "parts", "text_config=qwen4_exp_text vision_config=qwen4_exp_vision" },
+    { "rag", "parts", "generator=bart question_encoder=dpr" },
     { "sam3", "parts", "text_config=clip_text_model vision_config=sam3_vision_model "
       "geometry_encoder_config=sam3_geometry_encoder detr_encoder_config=sam3_detr_encoder "
       "detr_decoder_config=sam3_detr_decoder mask_decoder_config=sam3_mask_decoder" },
@@ -170,14 +180,18 @@ const zoo_row zoo_rows_parts[] = {
     { "t5gemma", "parts", "decoder=t5_gemma_module encoder=t5_gemma_module" },
     { "t5gemma2", "parts", "decoder=t5gemma2_decoder encoder=t5gemma2_encoder" },
     { "t5gemma2_encoder", "parts", "folder=t5gemma2 text_config=t5gemma2_text vision_config=siglip_vision_model" },
+    { "tipsv2", "parts", "text_config=tipsv2_text_model vision_config=tipsv2_vision_model" },
     { "tipsv2_dpt", "parts", "backbone_config=tipsv2_vision_model" },
     { "ultravbert", "parts", "text_config=ultrabert vision_config=siglip_vision_model" },
     { "unlimited_ocr", "parts", "text_config=unlimited_ocr_text vision_config=unlimited_ocr_vision" },
+    { "unlimited_ocr_vision", "parts", "folder=unlimited_ocr encoder_config=unlimited_ocr_vision_encoder "
+      "sam_config=unlimited_ocr_sam_vision_model" },
     { "vibevoice", "parts", "text_config=qwen2 audio_config=vibevoice_acoustic_tokenizer "
       "semantic_model_config=vibevoice_acoustic_tokenizer_encoder" },
     { "vibevoice_asr", "parts", "text_config=qwen2" },
     { "video_llama_3", "parts", "text_config=qwen2 vision_config=video_llama_3_vision" },
     { "video_llava", "parts", "text_config=llama vision_config=clip_vision_model" },
+    { "videoprism", "parts", "text_config=videoprism_text_model vision_config=videoprism_vision_model" },
     { "vipllava", "parts", "text_config=llama vision_config=clip_vision_model" },
     { "vision-encoder-decoder", "parts", "folder=vision_encoder_decoder decoder=bert encoder=vit" },
     { "vision-text-dual-encoder", "parts", "folder=vision_text_dual_encoder text_config=bert vision_config=vit" },

@@ -274,8 +274,6 @@ const zoo_row zoo_rows_rope[] = {
       "layers=2 length=8000 theta=1e4 window=250" },
     { "qwen2", "rope", "hidden=4096 heads=32/32 layers=32 length=32k theta=1e4 window=4k use_window=no "
       "window_from_layer=28" },
-    { "qwen2_5_omni_dit", "rope", "folder=qwen2_5_omni hidden=1024 heads=16 head_dim=64 layers=22 length=32k "
-      "theta=1e4" },
     { "qwen2_5_omni_talker", "rope", "folder=qwen2_5_omni hidden=3584 heads=28/4 layers=28 length=32k theta=1e6 "
       "window=32k use_window=no window_from_layer=28 sections=16/24/24" },
     { "qwen2_5_omni_text", "rope", "folder=qwen2_5_omni hidden=3584 heads=28/4 layers=28 length=32k theta=1e6 "

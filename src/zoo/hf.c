@@ -170,7 +170,10 @@ static const struct {
 } families[] = {
     { "rope", hf_rope },
     { "spec", hf_spec },
+    { "sines", hf_sines },
     { "patches", hf_patches },
+    { "films", hf_films },
+    { "spectrogram", hf_spectrogram },
     { "seq2seq", hf_seq2seq },
     { "t5", hf_t5 },
     { "deberta", hf_deberta },

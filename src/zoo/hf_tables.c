@@ -6,6 +6,7 @@
 #include "zoo/hf.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,19 +20,27 @@ static void cut_spec(const char *specs, int n, char out[160])
     snprintf(out, 160, "%.*s", (int)strcspn(specs, "|"), specs);
 }
 
-pe_status hf_read_spec(hf_part *h, const char *specs, int n)
+/* Number n of specs for all layers; a learned table gets its rows, and those that its offset skips. */
+static pe_status set_table(hf_part *h, const char *specs, int n, int64_t rows)
 {
-    char spec[160];
-    TRY(hf_measure(h));
+    char spec[160], second[32] = "";
     cut_spec(specs, n, spec);
     const char *offset = strstr(spec, "offset=");
     if (strncmp(spec, "learned", strlen("learned")))
         return hf_all_layers(h, "%s", spec);
-    if (!h->length)
+    if (!rows)
         return zoo_fail(h->b, PE_ERR_FORMAT,
                         "max_position_embeddings is missing: nothing says how many rows the table has");
-    return hf_all_layers(h, "%s%crows=%" PRId64, spec, strchr(spec, ':') ? ',' : ':',
-                         h->length + (offset ? atoi(offset + strlen("offset=")) : 0));
+    rows += offset ? atoi(offset + strlen("offset=")) : 0;
+    if (zoo_fact_word(h->fact, "table_axes"))
+        snprintf(second, sizeof second, "/%" PRId64, rows);
+    return hf_all_layers(h, "%s%crows=%" PRId64 "%s", spec, strchr(spec, ':') ? ',' : ':', rows, second);
+}
+
+pe_status hf_read_spec(hf_part *h, const char *specs, int n)
+{
+    TRY(hf_measure(h));
+    return set_table(h, specs, n, h->length);
 }
 
 pe_status hf_spec(hf_part *h)
@@ -39,6 +48,27 @@ pe_status hf_spec(hf_part *h)
     bool on;
     TRY(hf_is_on(h, &on));
     return hf_read_spec(h, on || strchr(h->fact->spec, '|') ? h->fact->spec : "none", !on);
+}
+
+/* Sines whose base, first frequency, size or width is the config's. */
+pe_status hf_sines(hf_part *h)
+{
+    bool on;
+    double theta = 10000, first = 1;
+    const char *key = zoo_fact_word(h->fact, "theta_key"), *width = zoo_fact_word(h->fact, "embedding_key");
+    TRY(hf_is_on(h, &on));
+    TRY(hf_measure(h));
+    if (!on)
+        return hf_all_layers(h, "none");
+    if (width)
+        TRY(hf_int(h, &h->shape.model_dim, width, (int64_t)zoo_fact_number(h->fact, "embedding")));
+    if (key) {
+        TRY(hf_real(h, &theta, key, h->fact->theta));
+        TRY(hf_real(h, &first, "min_timescale", 0));
+    }
+    double size = zoo_fact_word(h->fact, "root_scale") ? 1 / sqrt((double)h->shape.model_dim) : 1;
+    return hf_all_layers(h, "%s,theta=%s,min_timescale=%s,scale=%s", h->fact->spec, zoo_number(theta).text,
+                         zoo_number(first).text, zoo_number(size).text);
 }
 
 /* ---------------------------------------------------------------- two stacks in one config */
@@ -68,9 +98,12 @@ static const struct {
 
 pe_status hf_seq2seq(hf_part *h)
 {
+    const char *only = zoo_fact_word(h->fact, "stack");
     for (int n = 0; n < 2; n++) {
         hf_part one = *h;
-        one.name = stacks[n].name;
+        if (only && strcmp(only, stacks[n].name))
+            continue;
+        one.name = only ? h->name : stacks[n].name;
         one.heads_keys = hf_first_there(h, stacks[n].heads);
         one.layers_keys = hf_first_there(h, stacks[n].layers);
         one.length_keys = hf_first_there(h, stacks[n].length);
@@ -101,18 +134,35 @@ static pe_status read_sides(hf_part *h, const char *key, int64_t fallback, int64
     return PE_OK;
 }
 
+/* The sides in [2, 16, 16]: films may say them so. */
+static pe_status read_tubelet(hf_part *h, int64_t side[2])
+{
+    static const io_int_range range = { 1, 1 << 20 };
+    io_node at, item;
+    if (!io_json_get(&at, h->config, "tubelet_size") || io_json_kind_of(&at) != IO_JSON_ARRAY)
+        return PE_OK;
+    for (size_t n = 0; n < 2; n++) {
+        TRY(io_json_item(&item, &at, n + 1, h->b->err));
+        TRY(io_json_int(&side[n], &item, NULL, IO_REQUIRED, range, h->b->err));
+    }
+    return PE_OK;
+}
+
 static pe_status count_patches(hf_part *h, int64_t side[2])
 {
     int64_t image[2], patch[2];
-    TRY(read_sides(h, "image_size", (int64_t)zoo_fact_number(h->fact, "image"), image));
+    const char *key = zoo_fact_word(h->fact, "image_key");
+    key = key ? key : "image_size";
+    TRY(read_sides(h, key, (int64_t)zoo_fact_number(h->fact, "image"), image));
     TRY(read_sides(h, "patch_size", (int64_t)zoo_fact_number(h->fact, "patch"), patch));
+    TRY(read_tubelet(h, patch));
     if (!image[0] || !patch[0])
         return zoo_fail(h->b, PE_ERR_FORMAT, "%s is missing: nothing says how many patches there are",
-                        image[0] ? "patch_size" : "image_size");
+                        image[0] ? "patch_size" : key);
     for (int n = 0; n < 2; n++)
         side[n] = image[n] / patch[n];
     if (!side[0] || !side[1])
-        return zoo_fail(h->b, PE_ERR_RANGE, "patch_size is larger than image_size");
+        return zoo_fail(h->b, PE_ERR_RANGE, "patch_size is larger than %s", key);
     return PE_OK;
 }
 
@@ -153,22 +203,75 @@ pe_status hf_tower_table(hf_part *h)
                         rows);
 }
 
+/* Rows of the table for the class token and its like. */
+static pe_status extra_rows(hf_part *h, int64_t *out)
+{
+    const char *key = zoo_fact_word(h->fact, "extra_rows_key");
+    *out = (int64_t)zoo_fact_number(h->fact, "extra_rows");
+    return key ? hf_int(h, out, key, *out) : PE_OK;
+}
+
 /* Rows for patches from left to right, then down, after those for the class token and its like. */
 pe_status hf_patches(hf_part *h)
 {
-    int64_t side[2], rows = 0;
+    const char *key = zoo_fact_word(h->fact, "length_key"), *spec = h->fact->spec ? h->fact->spec : "learned|none";
+    int64_t side[2], rows = 0, extra;
     bool on;
     TRY(hf_is_on(h, &on));
-    h->length_keys = "num_patches"; /* SigLIP 2's table, which is stretched to the picture */
+    h->length_keys = key ? key : "num_patches"; /* of tables that are stretched to the picture */
     TRY(hf_measure(h));
     if (h->length)
         rows = h->length;
     else {
         TRY(count_patches(h, side));
-        rows = side[0] * side[1] + (int64_t)zoo_fact_number(h->fact, "extra_rows");
+        TRY(extra_rows(h, &extra));
+        rows = side[0] * side[1] + extra;
     }
     h->part->trained = h->part->served = rows;
-    return on ? hf_all_layers(h, "learned:rows=%" PRId64, rows) : hf_all_layers(h, "none");
+    return set_table(h, spec, !on, rows);
+}
+
+/* Films: frames and patches together, tubelet_size frames at a time: 2 beside patch_size, or [2, 16, 16]. */
+pe_status hf_films(hf_part *h)
+{
+    static const io_int_range range = { 1, 1 << 20 };
+    int64_t side[2], frames = 0, deep = (int64_t)zoo_fact_number(h->fact, "tubelet"), extra;
+    io_node tubelet, item;
+    TRY(hf_measure(h));
+    TRY(count_patches(h, side));
+    TRY(extra_rows(h, &extra));
+    TRY(hf_int(h, &frames, "num_frames", (int64_t)zoo_fact_number(h->fact, "frames")));
+    if (io_json_get(&tubelet, h->config, "tubelet_size") && io_json_kind_of(&tubelet) == IO_JSON_ARRAY) {
+        TRY(io_json_item(&item, &tubelet, 0, h->b->err));
+        TRY(io_json_int(&deep, &item, NULL, IO_REQUIRED, range, h->b->err));
+    } else
+        TRY(hf_int(h, &deep, "tubelet_size", deep));
+    if (deep < 1 || frames < deep || frames > range.max)
+        return zoo_fail(h->b, PE_ERR_RANGE, "num_frames is %" PRId64 "; needs tubelet_size, %" PRId64 ", to %" PRId64,
+                        frames, deep, range.max);
+    h->part->trained = h->part->served = frames / deep * side[0] * side[1] + extra;
+    return set_table(h, h->fact->spec, 0, h->part->served);
+}
+
+/* AST: overlapping patches of a spectrogram, after rows for the class token and the distilled one. */
+pe_status hf_spectrogram(hf_part *h)
+{
+    int64_t patch = 0, bands = 0, frames = 0, band_stride = 0, frame_stride = 0;
+    TRY(hf_measure(h));
+    TRY(hf_int(h, &patch, "patch_size", 16));
+    TRY(hf_int(h, &bands, "num_mel_bins", 128));
+    TRY(hf_int(h, &frames, "max_length", 1024));
+    TRY(hf_int(h, &band_stride, "frequency_stride", 10));
+    TRY(hf_int(h, &frame_stride, "time_stride", 10));
+    if (patch < 1 || band_stride < 1 || frame_stride < 1 || bands < patch || frames < patch || bands > 1 << 16 ||
+        frames > 1 << 30)
+        return zoo_fail(h->b, PE_ERR_RANGE,
+                        "patch_size %" PRId64 ", num_mel_bins %" PRId64 " and max_length %" PRId64
+                        " with strides %" PRId64 " and %" PRId64 " are no spectrogram of patches",
+                        patch, bands, frames, band_stride, frame_stride);
+    int64_t rows = ((bands - patch) / band_stride + 1) * ((frames - patch) / frame_stride + 1) + 2;
+    h->part->trained = h->part->served = rows;
+    return set_table(h, "learned", 0, rows);
 }
 
 /* ---------------------------------------------------------------- no attention */

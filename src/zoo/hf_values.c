@@ -203,7 +203,7 @@ static pe_status measure_layers(hf_part *h)
 pe_status hf_measure(hf_part *h)
 {
     const zoo_fact *f = h->fact;
-    const char *hidden_key = zoo_fact_word(f, "hidden_key");
+    const char *hidden_key = zoo_fact_word(f, "hidden_key"), *length_key = zoo_fact_word(f, "length_key");
     TRY(hf_int(h, &h->shape.model_dim, hidden_key ? hidden_key : HF_HIDDEN, f->hidden));
     if (h->shape.model_dim > INT64_C(1) << 30)
         return zoo_fail(h->b, PE_ERR_RANGE, "hidden_size is %" PRId64 "; needs 2^30 at most", h->shape.model_dim);
@@ -211,7 +211,7 @@ pe_status hf_measure(hf_part *h)
     TRY(measure_head(h));
     h->layers = h->b->options->rotary ? 1 : 0;
     TRY(measure_layers(h));
-    TRY(hf_int(h, &h->length, h->length_keys ? h->length_keys : HF_LENGTH, f->length));
+    TRY(hf_int(h, &h->length, h->length_keys ? h->length_keys : length_key ? length_key : HF_LENGTH, f->length));
     TRY(zoo_add_part(h->b, &h->part, h->name, f->type, h->b->options->rotary ? 1 : h->layers));
     h->part->trained = h->part->served = h->length;
     if (h->b->options->trained)

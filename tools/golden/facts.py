@@ -19,6 +19,11 @@ EXPLAINED = {
     ("deepseek_v4", "theta"): "the class has one for sliding layers, the row's local_theta",
     ("qwen2_moe", "window"): "the class sets it to 0 where use_sliding_window is false",
     ("qwen3_omni_moe_talker", ""): "a part of qwen3_omni_moe that is no type of its own in transformers",
+    ("semantic", ""): "a part of bark that is no type of its own in transformers",
+    ("coarse_acoustics", ""): "a part of bark that is no type of its own in transformers",
+    ("fine_acoustics", ""): "a part of bark that is no type of its own in transformers",
+    ("pp_formulanet_text", "heads"): "its class has those of an encoder that it does not have",
+    ("pp_formulanet_text", "layers"): "its class has those of an encoder that it does not have",
 }
 
 # ---------------------------------------------------------------- text
