@@ -5,15 +5,38 @@ A model of each type that has a row in src/zoo/facts_rope.c is made with 12 laye
 on torch's meta device, which needs no memory and computes no numbers. Its functions that rotate are replaced by ones that
 note the layer that calls them. A case has the name of the model type; rotates has a 1 for each layer that calls one. A
 type that cannot be run so has no case; left_out in the index says why."""
+import importlib
+import inspect
+import itertools
 import re
 import sys
 
 import torch
+from torch.fx.experimental import _config as meta_tensors
 
 from census import ABOUT_POSITIONS, LeftOut
 
+meta_tensors.meta_nonzero_assume_all_nonzero = True  # where code asks which elements are not 0
 LAYERS = 12
-MORE = {"gemma3n_text": {"num_kv_shared_layers": 0}}  # whose defaults share the keys of more layers than 12
+# What the defaults lack: layers that rotate among those that do not, or sizes that a model cannot be made without.
+MORE = {
+    "bamba": {"attn_layer_indices": [2, 5, 9]},
+    "chameleon": {"vocabulary_map": {"<image>": 1}},
+    "deepseek_ocr2_text": {"mlp_layer_types": ["dense"] * 12},
+    "deepseek_v2": {"num_experts_per_tok": 2},
+    "dots1": {"n_routed_experts": 8},
+    "gemma3n_text": {"num_kv_shared_layers": 0},  # its defaults share the keys of more layers than 12
+    "granitemoehybrid": {
+        "layer_types": ["mamba", "mamba", "attention"] * 4, "position_embedding_type": "rope",
+    },
+    "hunyuan_v1_dense": {"head_dim": 128},
+    "hunyuan_v1_moe": {"head_dim": 128},
+    "hunyuan_vl_text": {"head_dim": 128},
+    "lfm2_moe": {"layer_types": ["conv", "conv", "full_attention"] * 4},
+    "ministral": {"head_dim": 128},
+    "nemotron": {"num_key_value_heads": 8},
+    "zamba2": {"layers_block_type": ["mamba", "mamba", "hybrid"] * 4, "use_mem_rope": True},
+}  # fmt: skip
 ABOUT_LAYERS = re.compile(
     r"layer|layers_block_type|attn_type_list|block_types|full_attn_idxs|compress_r|first_k_dense|prefix_dense|pattern|"
     r"window|attention_chunk|interval|period"
@@ -28,6 +51,23 @@ def types_of(folder):
         return re.findall(r'^    \{ "([^"]+)", ', f.read(), re.M)
 
 
+def classes_of(config):
+    """The models beside the config class that are made from it: those of parts, which AutoModel does not know."""
+    from transformers import PreTrainedModel
+
+    name = type(config).__name__
+    try:
+        module = importlib.import_module(type(config).__module__.replace("configuration_", "modeling_"))
+    except ImportError:
+        return []
+    found = [
+        one for one in vars(module).values()
+        if inspect.isclass(one) and issubclass(one, PreTrainedModel) and one.__module__ == module.__name__
+        and re.search(rf"\b{name}\b", str(inspect.signature(one.__init__).parameters.get("config", "")))
+    ]  # fmt: skip
+    return sorted(found, key=lambda one: ("PreTrained" in one.__name__, "For" in one.__name__))
+
+
 def make(model_type):
     from transformers import AutoModel, AutoModelForCausalLM
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
@@ -40,17 +80,17 @@ def make(model_type):
         raise LeftOut(f"its config class does not take {LAYERS} layers: {type(error).__name__}") from error
     config._attn_implementation = "eager"
     failed = None
-    for kind in (AutoModel, AutoModelForCausalLM):
+    for kind in [AutoModel.from_config, AutoModelForCausalLM.from_config, *classes_of(config)]:
         try:
             with torch.device("meta"):
-                return config, kind.from_config(config).eval()
+                return config, kind(config).eval()
         except Exception as error:
             failed = error
     raise LeftOut(f"it is no model by itself, or its defaults are not complete: {type(failed).__name__}")
 
 
-def watch(model):
-    """Returns the set that the numbers of layers go into, and what undoes the replacing."""
+def watch(model, mask):
+    """Returns the set that the numbers of layers go into, and what undoes the replacing; mask: what stands for masks."""
     module = sys.modules[type(model).__module__]
     now, seen, was = [None], set(), {}
 
@@ -68,28 +108,40 @@ def watch(model):
             setattr(module, name, noting(value))
         elif callable(value) and MAKES_MASK.fullmatch(name):
             was[name] = value
-            setattr(module, name, lambda *arguments, **more: None)
+            setattr(module, name, lambda *arguments, **more: mask)
     for name, part in model.named_modules():
         found = A_LAYER.match(name)
+        if type(part).__name__.endswith("Experts"):  # they choose tokens by numbers
+            part.forward = lambda x, *arguments, **more: x
         if found:
             part.register_forward_pre_hook(lambda *_, n=int(found[1]): now.__setitem__(0, n))
     return seen, lambda: [setattr(module, name, value) for name, value in was.items()]
 
 
+def run(model, layers):
+    """The numbers of layers that rotated. Some models do without a mask, others take one from it."""
+    tokens = {"input_ids": torch.zeros(1, 8, dtype=torch.long, device="meta")}
+    vectors = {"inputs_embeds": torch.zeros(1, 8, getattr(model.config, "hidden_size", 8), device="meta")}
+    failed = None
+    for given, mask in itertools.product((tokens, vectors), (None, torch.zeros(1, 1, 8, 8, device="meta"))):
+        seen, undo = watch(model, mask)
+        try:
+            with torch.no_grad():
+                model(**given, use_cache=False)
+            return seen
+        except Exception as error:  # code after the last layer may want numbers
+            failed = failed or error
+        finally:
+            undo()
+        if layers - 1 in seen:
+            return seen
+    raise LeftOut(f"it does not run without numbers: {type(failed).__name__}: {str(failed)[:80]}")
+
+
 def case_of(model_type):
     config, model = make(model_type)
-    seen, undo = watch(model)
-    failed = None
-    try:
-        with torch.no_grad():
-            model(input_ids=torch.zeros(1, 8, dtype=torch.long, device="meta"), use_cache=False)
-    except Exception as error:  # code after the last layer may want numbers
-        failed = error
-    finally:
-        undo()
     layers = getattr(config, "num_hidden_layers", 0)
-    if failed and layers - 1 not in seen:
-        raise LeftOut(f"it does not run without numbers: {type(failed).__name__}: {str(failed)[:80]}")
+    seen = run(model, layers)
     modules = {int(found[1]) for name, _ in model.named_modules() if (found := A_LAYER.match(name))}
     if len(modules) < layers:
         raise LeftOut("its layers run more than once")
