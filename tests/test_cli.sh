@@ -454,7 +454,7 @@ check "make install: a folder with spaces" grep -qF -- '--prefix "a b"' <(make -
 conformance=$(dirname "$POSENC")/posenc-conformance
 if [ -x "$conformance" ]; then
   mkdir strange && echo '{}' >strange/vectors.json
-  known="rope_types, rope_layouts, sinusoidal, biases, relative_attention, rope_census, layer_census"
+  known="rope_types, rope_layouts, sinusoidal, biases, relative_attention, rope_census, layer_census, table_census"
   expect 2 "$known" "$conformance" strange
   cp "$root"/tests/golden/sinusoidal.* strange/
   expect 0 "SKIP: vectors (this program knows $known)" "$conformance" strange

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * rope_types, rope_census and layer_census: a model's config read by the reader of the tool (src/zoo), and what its specs
- * compute. */
+ * rope_types and the censuses: a model's config read by the reader of the tool (src/zoo), and what its specs compute. */
 #include "rope.h"
 
 #include "zoo/zoo.h"
@@ -140,4 +139,49 @@ pe_status run_layer_census(golden *c)
     pe_status s = compare_layers(c, &m->part[0], &rotates);
     zoo_free(m);
     return s;
+}
+
+/* ---------------------------------------------------------------- learned tables */
+
+/* Whether the file has a table of this shape. */
+static bool is_among(const golden_tensor *tables, int64_t rows, int64_t width)
+{
+    for (int64_t n = 0; n < tables->shape[0]; n++)
+        if (tables->whole[2 * n] == rows && tables->whole[2 * n + 1] == width)
+            return true;
+    return false;
+}
+
+/* The learned tables of one part, each with as many rows and as wide as one of the model. */
+static pe_status compare_tables(golden *c, const zoo_part *p, const golden_tensor *tables)
+{
+    const zoo_group *g = &p->group[p->layer[0].group];
+    pe_encoding *e = golden_encoding(c, g->spec, g->shape);
+    if (!e)
+        return c->err.status;
+    for (int n = 0; n < pe_encoding_tensor_count(e); n++) {
+        const pe_tensor *t = pe_encoding_tensor(e, n);
+        if (t->hooks & PE_HOOK_EMBED)
+            golden_compare(c, is_among(tables, t->shape[0], t->shape[1]), 1, 0,
+                           "%s of %s: a table of %" PRId64 " rows of %" PRId64, t->name, g->spec, t->shape[0],
+                           t->shape[1]);
+    }
+    return PE_OK;
+}
+
+pe_status run_table_census(golden *c)
+{
+    io_node config;
+    golden_tensor tables;
+    zoo_model *m;
+    pe_status s = PE_OK;
+    TRY(io_json_object(&config, &c->meta, "config", IO_REQUIRED, &c->err));
+    TRY(golden_whole(c, "tables", &tables));
+    if (tables.rank != 2 || tables.shape[1] != 2)
+        return golden_fail(c, "tables are not rows and widths");
+    TRY(zoo_read_node(&m, c->name, &config, &(zoo_options){ 0 }, &c->err));
+    for (int n = 0; s == PE_OK && n < m->parts; n++)
+        s = compare_tables(c, &m->part[n], &tables);
+    zoo_free(m);
+    return s == PE_OK && !c->compared ? golden_fail(c, "the config is read as a model without a table") : s;
 }

@@ -119,9 +119,8 @@ pe_status bias_tile(golden *c, const pe_encoding *e, pe_stage stage, pe_params w
 /* ---------------------------------------------------------------- the files */
 
 typedef pe_status golden_run(golden *c);
-golden_run run_rope_types, run_rope_layouts, run_rope_census, run_layer_census, run_sinusoidal, run_biases,
-    run_relative_attention,
-    run_language_model;
+golden_run run_rope_types, run_rope_layouts, run_rope_census, run_layer_census, run_table_census, run_sinusoidal,
+    run_biases, run_relative_attention, run_language_model;
 
 /* The tensor (rows, width) against a sinusoidal spec at positions first, first + step, ... */
 pe_status sinusoid_compare(golden *c, const char *field, const char *spec, int64_t first, int64_t step);

@@ -29,7 +29,8 @@ static const struct {
               { "biases", run_biases },
               { "relative_attention", run_relative_attention },
               { "rope_census", run_rope_census },
-              { "layer_census", run_layer_census } };
+              { "layer_census", run_layer_census },
+              { "table_census", run_table_census } };
 
 typedef enum result { PASSED, FAILED, SKIPPED, RESULTS } result;
 static const char *const result_names[] = { "passed", "failed", "skipped" };

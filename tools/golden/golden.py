@@ -53,6 +53,7 @@ def build(into, stored, folder):
     import facts
     import layers
     import store
+    import tables
     import vectors
 
     for name in store.FILES:
@@ -62,6 +63,8 @@ def build(into, stored, folder):
             cases, head["left_out"] = census.build(old, facts.read_unread(folder))
         elif name == "layer_census":
             cases, head["left_out"] = layers.build(folder)
+        elif name == "table_census":
+            cases, head["left_out"] = tables.build(facts.read_rows(folder))
         else:
             cases = {case: {"meta": meta, "tensors": tensors} for case, meta, tensors in vectors.build(name, old)}
         store.save(into, name, cases, head)

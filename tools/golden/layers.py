@@ -68,8 +68,25 @@ def classes_of(config):
     return sorted(found, key=lambda one: ("PreTrained" in one.__name__, "For" in one.__name__))
 
 
-def make(model_type):
+def models_of(config):
+    """Yields the models that can be made from it, the one that AutoModel makes first."""
     from transformers import AutoModel, AutoModelForCausalLM
+
+    failed = None
+    for kind in [AutoModel.from_config, AutoModelForCausalLM.from_config, *classes_of(config)]:
+        try:
+            with torch.device("meta"):
+                model = kind(config).eval()
+        except Exception as error:
+            failed = failed or error
+            continue
+        failed = None
+        yield model
+    if failed:
+        raise LeftOut(f"it is no model by itself, or its defaults are not complete: {type(failed).__name__}")
+
+
+def make(model_type):
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
     if model_type not in CONFIG_MAPPING:
@@ -79,14 +96,7 @@ def make(model_type):
     except Exception as error:  # a config class may raise anything
         raise LeftOut(f"its config class does not take {LAYERS} layers: {type(error).__name__}") from error
     config._attn_implementation = "eager"
-    failed = None
-    for kind in [AutoModel.from_config, AutoModelForCausalLM.from_config, *classes_of(config)]:
-        try:
-            with torch.device("meta"):
-                return config, kind(config).eval()
-        except Exception as error:
-            failed = error
-    raise LeftOut(f"it is no model by itself, or its defaults are not complete: {type(failed).__name__}")
+    return config, next(models_of(config))
 
 
 def watch(model, mask):

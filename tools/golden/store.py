@@ -7,7 +7,8 @@ import zlib
 import torch
 from safetensors.torch import load_file, save_file
 
-FILES = ("rope_types", "rope_layouts", "sinusoidal", "biases", "relative_attention", "rope_census", "layer_census")
+FILES = ("rope_types", "rope_layouts", "sinusoidal", "biases", "relative_attention", "rope_census", "layer_census",
+         "table_census")  # fmt: skip
 
 
 def load(folder, name):
