@@ -491,7 +491,9 @@ static const struct {
       "{'model_type':'timesfm','head_dim':80,'hidden_size':1280,'max_timescale':5000,'min_timescale':2,'num_attention_heads':16,'num_hidden_layers':20,'use_positional_embedding':true}",
       "timesfm 16/16x80 0/0: 20x sinusoidal:theta=5000,layout=halves,denominator=d-2,min_timescale=2" },
     { "Canary", "{'model_type':'canary','decoder_config':{'hidden_size':256,'model_type':'canary_decoder','num_attention_heads':2,'num_hidden_layers':4,'max_position_embeddings':512},'encoder_config':{'model_type':'parakeet_encoder'}}",
-      "decoder canary_decoder 2/2x128 512/512: 4x sinusoidal:layout=halves,scale=0.0625" },
+      "decoder canary_decoder 2/2x128 512/512: 4x sinusoidal:layout=halves,scale=0.0625 | encoder parakeet_encoder 8/8x128 5000/5000: 24x transformer-xl:back=4999,ahead=4999" },
+    { "Parakeet CTC", "{'model_type':'parakeet_ctc','encoder_config':{'hidden_size':1024,'max_position_embeddings':5000,'model_type':'parakeet_encoder','num_attention_heads':8,'num_hidden_layers':42},'vocab_size':1025}",
+      "encoder parakeet_encoder 8/8x128 5000/5000: 42x transformer-xl:back=4999,ahead=4999" },
     { "AIMv2 native", "{'model_type':'aimv2_vision_model','hidden_size':1024,'image_size':224,'is_native':true,'num_attention_heads':8,'num_hidden_layers':24,'patch_size':14}",
       "aimv2_vision_model 8/8x128 256/256: 24x sinusoidal:layout=halves,axes=2" },
     { "DPT on DINOv2", "{'model_type':'dpt','backbone_config':{'model_type':'dinov2','hidden_size':384,'image_size':518,'num_attention_heads':6,'patch_size':14},'hidden_size':768,'image_size':384,'is_hybrid':false,'num_attention_heads':12,'num_hidden_layers':12,'patch_size':16}",
@@ -552,6 +554,7 @@ static const char *const by_default[] = {
     "moshi_depth 16/16x64 9/9: 6x none, 6 windows of 8",
     "moss_transcribe_diarize_audio 16/16x64 1500/1500: 24x sinusoidal:layout=halves,denominator=d-2",
     "ovis2_vision 8/8x128 256/256: 24x learned:rows=256",
+    "parakeet_encoder 8/8x128 5000/5000: 24x transformer-xl:back=4999,ahead=4999",
     "pix2struct_vision_model 12/12x64 4096/4096: 12x learned:rows=4096/4096",
     "pixio 16/16x80 264/264: 32x learned:rows=264",
     "pp_formulanet_text 16/16x32 2560/2560: 8x learned:rows=2562,offset=2",
@@ -566,6 +569,7 @@ static const char *const by_default[] = {
     "videomt 16/16x64 1600/1600: 24x learned:rows=1600",
     "videoprism_text_model 12/12x64 64/64: 12x sinusoidal:layout=halves",
     "vivit 12/12x64 3137/3137: 12x learned:rows=3137",
+    "wav2vec2-conformer 12/12x64 5000/5000: 12x transformer-xl:back=4999,ahead=4999",
 };
 /* clang-format on */
 
@@ -671,6 +675,7 @@ static const struct {
     { "{'model_type':'vivit','tubelet_size':[2,16]}", "tubelet_size" },
     { "{'model_type':'audio-spectrogram-transformer','max_length':8}", "are no spectrogram of patches" },
     { "{'model_type':'dpt','is_hybrid':true,'backbone_config':{'model_type':'bit'}}", "network of convolutions" },
+    { "{'model_type':'wav2vec2-conformer','position_embeddings_type':'rotary'}", "position_embeddings_type is rotary" },
     { "{'model_type':'qwen2_5_omni_dit'}", "rotates the first head of each layer and no other" },
     { "{'model_type':'transfo-xl','attn_type':2}", "attn_type is 2; needs 0" },
     { "{'model_type':'openelm','head_dim':64,'model_dim':128,'num_transformer_layers':2,'num_query_heads':[2],'num_kv_"

@@ -177,6 +177,7 @@ const zoo_row zoo_rows_other[] = {
     { "owlv2_vision_model", "patches", "folder=owlv2 hidden=768 heads=12 layers=12 image=768 patch=16 extra_rows=1" },
     { "owlvit_text_model", "spec", "folder=owlvit hidden=512 heads=8 layers=12 length=16 spec=learned" },
     { "owlvit_vision_model", "patches", "folder=owlvit hidden=768 heads=12 layers=12 image=768 patch=32 extra_rows=1" },
+    { "parakeet_encoder", "conformer", "folder=parakeet hidden=1024 heads=8 layers=24 length=5000" },
     { "pegasus", "seq2seq", "hidden=1024 heads=16 layers=12 length=1k spec=sinusoidal:layout=halves" },
     { "pegasus_x", "seq2seq", "hidden=1024 heads=16 layers=16 length=16k "
       "spec=sinusoidal:layout=halves,denominator=d-2" },
@@ -249,6 +250,8 @@ const zoo_row zoo_rows_other[] = {
     { "voxtral_encoder", "spec", "folder=voxtral hidden=1280 heads=20 layers=32 length=1500 "
       "spec=sinusoidal:layout=halves,denominator=d-2" },
     { "wav2vec2-bert", "shaw", "folder=wav2vec2_bert hidden=1024 heads=16 layers=24 length=5000" },
+    { "wav2vec2-conformer", "conformer", "folder=wav2vec2_conformer hidden=768 heads=12 layers=12 length=5000 "
+      "length_key=max_source_positions" },
     { "whisper", "seq2seq", "hidden=384 heads=6 layers=4 length=1500 "
       "spec=learned|sinusoidal:layout=halves,denominator=d-2" },
     { "xclip_text_model", "spec", "folder=x_clip hidden=512 heads=8 layers=12 length=77 spec=learned" },

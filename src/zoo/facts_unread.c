@@ -27,10 +27,10 @@ static const struct {
       "it pools the sequence between blocks, so distances change by layer" },
     { "cohere_asr fastspeech2_conformer fastspeech2_conformer_with_hifigan gemma3n_audio gemma4_audio "
       "granite_speech5_ctc granite_speech5_encoder granite_speech_encoder granite_speech_plus_encoder "
-      "nemotron3_5_asr nemotron_asr_streaming nemotron_asr_streaming_encoder parakeet_ctc parakeet_encoder "
-      "parakeet_rnnt parakeet_tdt phi4_multimodal_audio seamless_m4t seamless_m4t_v2 wav2vec2-conformer",
-      "its relative positions are those of a Conformer encoder over convolutions, which this reader does not take "
-      "apart" },
+      "nemotron3_5_asr nemotron_asr_streaming nemotron_asr_streaming_encoder phi4_multimodal_audio seamless_m4t "
+      "seamless_m4t_v2",
+      "its Conformer encoder counts distances in blocks, by scores of its own or in several stacks, which this "
+      "reader does not take apart" },
     { "perceiver",
       "its positions belong to its preprocessors, which the config does not name" },
     { "prophetnet",

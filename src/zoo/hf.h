@@ -30,6 +30,7 @@ hf_family hf_rope;                                                              
 hf_family hf_spec, hf_sines, hf_seq2seq, hf_recurrent;                                        /* hf_tables.c */
 hf_family hf_patches, hf_films, hf_spectrogram, hf_dinov3;                                    /* hf_tables.c */
 hf_family hf_t5, hf_deberta, hf_xlnet, hf_transfo_xl, hf_bert, hf_mpnet, hf_shaw, hf_inkling; /* hf_relative.c */
+hf_family hf_conformer;                                                                       /* hf_relative.c */
 hf_family hf_falcon, hf_mpt, hf_baichuan, hf_chatglm, hf_qwen, hf_roformer, hf_esm;           /* hf_models.c */
 hf_family hf_dbrx, hf_mla, hf_nomic, hf_internlm, hf_jais, hf_openelm, hf_gte, hf_fope;       /* hf_models.c */
 

@@ -71,6 +71,18 @@ pe_status hf_shaw(hf_part *h)
     return hf_all_layers(h, "shaw:left=%" PRId64 ",right=%" PRId64 ",on=keys", left, right);
 }
 
+/* Conformers with Transformer-XL's scores, to both sides. */
+pe_status hf_conformer(hf_part *h)
+{
+    const char *how = "relative";
+    TRY(hf_measure(h));
+    TRY(hf_word(h, &how, "position_embeddings_type"));
+    if (strcmp(how, "relative") || h->length < 1)
+        return zoo_fail(h->b, PE_ERR_UNSUITED, "position_embeddings_type is %.40s, length %" PRId64
+                        "; specs can say relative, and a length of 1 or more", how, h->length);
+    return hf_all_layers(h, "transformer-xl:back=%" PRId64 ",ahead=%" PRId64, h->length - 1, h->length - 1);
+}
+
 pe_status hf_mpnet(hf_part *h)
 {
     int64_t buckets = 32;
