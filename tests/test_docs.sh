@@ -35,6 +35,18 @@ while IFS= read -r line; do
 done < <(for f in "$root"/README*.md "$root"/docs/*.md; do block "$f" sh; done)
 cd "$root"
 
+# docs/models.md counts the types that are left out, by kind, and what the censuses hold.
+unread=$(awk '/^    \{ "/ { t = 1 } t { last = /",$/; gsub(/[{",]/, ""); n += NF; t = !last } END { print n }' src/zoo/facts_unread.c)
+kinds=$(awk -F'|' '/^\| left out/ { t = 1 } t && $2 + 0 { n += $2 } /^$/ { t = 0 } END { print n }' docs/models.md)
+check "docs/models.md: $unread types are left out" grep -q "^$unread are left out" docs/models.md
+check "and its kinds are as many" test "$kinds" = "$unread"
+for census in rope_census layer_census table_census; do
+  cases=$(grep -c '^ "' tests/golden/$census.json)
+  left=$(grep '^"left_out"' tests/golden/$census.json | grep -o '": "' | wc -l)
+  check "docs/models.md: $census has $cases cases" grep -q "^| .$census.* | $cases of $cases " docs/models.md
+  check "and leaves out $left" grep -q "^| .$census.* | $left " docs/models.md
+done
+
 # Whole programs of the docs (```c run) compile and end well.
 run_program() {
   block "$1" "c run" >"$work/program.c" && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Iinclude "$work/program.c" \
