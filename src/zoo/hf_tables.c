@@ -134,28 +134,31 @@ static pe_status read_sides(hf_part *h, const char *key, int64_t fallback, int64
     return PE_OK;
 }
 
-/* The sides in [2, 16, 16]: films may say them so. */
-static pe_status read_tubelet(hf_part *h, int64_t side[2])
+/* What film models take at a time: frames, beside patch_size, or [frames, height, width]. */
+static pe_status read_tubelet(hf_part *h, int64_t size[3])
 {
     static const io_int_range range = { 1, 1 << 20 };
     io_node at, item;
     if (!io_json_get(&at, h->config, "tubelet_size") || io_json_kind_of(&at) != IO_JSON_ARRAY)
-        return PE_OK;
-    for (size_t n = 0; n < 2; n++) {
-        TRY(io_json_item(&item, &at, n + 1, h->b->err));
-        TRY(io_json_int(&side[n], &item, NULL, IO_REQUIRED, range, h->b->err));
+        return zoo_fact_word(h->fact, "tubelet") ? hf_int(h, size, "tubelet_size", size[0]) : PE_OK;
+    for (size_t n = 0; n < 3; n++) {
+        TRY(io_json_item(&item, &at, n, h->b->err));
+        TRY(io_json_int(&size[n], &item, NULL, IO_REQUIRED, range, h->b->err));
     }
     return PE_OK;
 }
 
-static pe_status count_patches(hf_part *h, int64_t side[2])
+/* side: how many patches a picture has; deep: how many frames a patch of a film has, NULL: no matter. */
+static pe_status count_patches(hf_part *h, int64_t side[2], int64_t *deep)
 {
-    int64_t image[2], patch[2];
+    int64_t image[2], size[3] = { (int64_t)zoo_fact_number(h->fact, "tubelet") }, *patch = size + 1;
     const char *key = zoo_fact_word(h->fact, "image_key");
     key = key ? key : "image_size";
     TRY(read_sides(h, key, (int64_t)zoo_fact_number(h->fact, "image"), image));
     TRY(read_sides(h, "patch_size", (int64_t)zoo_fact_number(h->fact, "patch"), patch));
-    TRY(read_tubelet(h, patch));
+    TRY(read_tubelet(h, size));
+    if (deep)
+        *deep = size[0];
     if (!image[0] || !patch[0])
         return zoo_fail(h->b, PE_ERR_FORMAT, "%s is missing: nothing says how many patches there are",
                         image[0] ? "patch_size" : key);
@@ -173,7 +176,7 @@ pe_status hf_dinov3(hf_part *h)
     double theta = 100;
     h->length_keys = "num_patches";
     TRY(hf_measure(h));
-    TRY(count_patches(h, side));
+    TRY(count_patches(h, side, NULL));
     TRY(hf_real(h, &theta, "rope_theta", h->fact->theta));
     h->part->trained = h->part->served = side[0] * side[1];
     return hf_all_layers(h, "rope:theta=%s,axes=2,split=axial,coords=normalised,extent=%" PRId64 "/%" PRId64,
@@ -190,7 +193,7 @@ pe_status hf_tower_table(hf_part *h)
     if (key)
         TRY(hf_int(h, &rows, key, (int64_t)zoo_fact_number(h->fact, "table_rows")));
     else {
-        TRY(count_patches(h, side));
+        TRY(count_patches(h, side, NULL));
         rows = side[0] * side[1];
     }
     if (zoo_fact_word(h->fact, "table_axes")) {
@@ -223,7 +226,7 @@ pe_status hf_patches(hf_part *h)
     if (h->length)
         rows = h->length;
     else {
-        TRY(count_patches(h, side));
+        TRY(count_patches(h, side, NULL));
         TRY(extra_rows(h, &extra));
         rows = side[0] * side[1] + extra;
     }
@@ -231,24 +234,18 @@ pe_status hf_patches(hf_part *h)
     return set_table(h, spec, !on, rows);
 }
 
-/* Films: frames and patches together, tubelet_size frames at a time: 2 beside patch_size, or [2, 16, 16]. */
+/* Films: patches of tubelet_size frames each. */
 pe_status hf_films(hf_part *h)
 {
-    static const io_int_range range = { 1, 1 << 20 };
-    int64_t side[2], frames = 0, deep = (int64_t)zoo_fact_number(h->fact, "tubelet"), extra;
-    io_node tubelet, item;
+    const int64_t most = 1 << 20;
+    int64_t side[2], frames = 0, deep, extra;
     TRY(hf_measure(h));
-    TRY(count_patches(h, side));
+    TRY(count_patches(h, side, &deep));
     TRY(extra_rows(h, &extra));
     TRY(hf_int(h, &frames, "num_frames", (int64_t)zoo_fact_number(h->fact, "frames")));
-    if (io_json_get(&tubelet, h->config, "tubelet_size") && io_json_kind_of(&tubelet) == IO_JSON_ARRAY) {
-        TRY(io_json_item(&item, &tubelet, 0, h->b->err));
-        TRY(io_json_int(&deep, &item, NULL, IO_REQUIRED, range, h->b->err));
-    } else
-        TRY(hf_int(h, &deep, "tubelet_size", deep));
-    if (deep < 1 || frames < deep || frames > range.max)
+    if (deep < 1 || frames < deep || frames > most)
         return zoo_fail(h->b, PE_ERR_RANGE, "num_frames is %" PRId64 "; needs tubelet_size, %" PRId64 ", to %" PRId64,
-                        frames, deep, range.max);
+                        frames, deep, most);
     h->part->trained = h->part->served = frames / deep * side[0] * side[1] + extra;
     return set_table(h, h->fact->spec, 0, h->part->served);
 }

@@ -115,7 +115,7 @@ static pe_status offset_of(golden *c, int64_t *out)
 pe_status run_sinusoidal(golden *c)
 {
     const char *layout = NULL;
-    double theta = NAN, least = NAN, steps = NAN, top = 0;
+    double theta = NAN, least = NAN, scale = NAN, steps = NAN, top = 0;
     int64_t first = 0, step = 1, past = 0, offset = 0;
     spec_text *spec = golden_alloc(c, 1, sizeof *spec);
     if (!spec)
@@ -133,6 +133,8 @@ pe_status run_sinusoidal(golden *c)
         spec_word(spec, "denominator", "d-2");
     TRY(io_json_real(&least, &c->meta, "min_timescale", IO_OPTIONAL, &c->err));
     spec_number(spec, "min_timescale", least);
+    TRY(io_json_real(&scale, &c->meta, "scale", IO_OPTIONAL, &c->err));
+    spec_number(spec, "scale", scale);
     TRY(io_json_real(&steps, &c->meta, "steps", IO_OPTIONAL, &c->err));
     spec_number(spec, "steps", steps);
     TRY(put_periods(c, spec, &top));

@@ -228,6 +228,7 @@ def rope_layouts(stored):
 
 
 def sinusoidal(stored):
+    from transformers.models.canary.modeling_canary import CanaryPositionalEmbedding
     from transformers.models.m2m_100.modeling_m2m_100 import M2M100SinusoidalPositionalEmbedding
     from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
     from transformers.models.pi0.configuration_pi0 import PI0Config
@@ -235,6 +236,7 @@ def sinusoidal(stored):
     from transformers.models.qwen2_5_omni.modeling_qwen2_5_omni import SinusPositionEmbedding
     from transformers.models.timesfm.configuration_timesfm import TimesFmConfig
     from transformers.models.timesfm.modeling_timesfm import TimesFmPositionalEmbedding
+    from transformers.models.videomae.modeling_videomae import get_sinusoid_encoding_table
     from transformers.models.whisper.modeling_whisper import sinusoids
     from transformers.models.xlm.modeling_xlm import create_sinusoidal_embeddings
     from transformers.models.xlnet.configuration_xlnet import XLNetConfig
@@ -243,6 +245,8 @@ def sinusoidal(stored):
     halves = {"layout": "sin half then cos half", "n": 300, "d": 64, "theta": 10000.0}
     exponent = "exponent i/(d/2-1)"
     yield "halves_marian", halves, {"table": MarianSinusoidalPositionalEmbedding(300, 64).create_weight()}
+    videomae = get_sinusoid_encoding_table(300, 64)[0]
+    yield "interleaved_videomae", halves | {"layout": "sin,cos interleaved"}, {"table": videomae}
     xlm = create_sinusoidal_embeddings(300, 64, torch.empty(300, 64))
     yield "interleaved_xlm", halves | {"layout": "sin,cos interleaved"}, {"table": xlm}
     yield "halves_whisper", halves | {"note": exponent}, {"table": sinusoids(300, 64)}
@@ -253,6 +257,8 @@ def sinusoidal(stored):
     timescales = {"theta": 5000.0, "min_timescale": 2.0, "note": exponent}
     timesfm = TimesFmPositionalEmbedding(TimesFmConfig(hidden_size=64, min_timescale=2, max_timescale=5000))
     yield "halves_timesfm", halves | timescales, {"table": timesfm(300)[0]}
+    canary = CanaryPositionalEmbedding(300, 64)(torch.arange(300))
+    yield "halves_canary", halves | {"scale": 0.125}, {"table": canary}
     case = "times_omni"
     times = Inputs(case, stored.get(case)).uniform("times", 300)
     yield case, halves | {"steps": 1000.0, "note": exponent}, {
