@@ -68,22 +68,43 @@ function follow(root: HTMLElement): void {
   for (const scene of root.querySelectorAll(".scene")) watch.observe(scene);
 }
 
+const holding = 3000; // milliseconds in which what is drawn late must not push a scene away
+
+/** Brings a scene to the top and keeps it there while others are drawn and grow, until the reader moves or has read a moment. */
+function arrive(there: HTMLElement, grows: Element): void {
+  const go = (): void => there.scrollIntoView({ block: "start", behavior: "instant" });
+  const held = new ResizeObserver(go), acts = ["wheel", "touchstart", "pointerdown", "keydown", "hashchange"];
+  const end = (): void => {
+    held.disconnect();
+    for (const act of acts) removeEventListener(act, end);
+  };
+  go();
+  held.observe(grows);
+  for (const act of acts) addEventListener(act, end, { passive: true });
+  setTimeout(end, holding);
+}
+
 export function renderStory(root: HTMLElement, app: App): void {
   const shown = new Map(scenes.map((s) => [s.id, article(s, app)]));
-  fill(root, contents(app), h("div", { class: "scenes" }, ...shown.values()));
+  const list = h("div", { class: "scenes" }, ...shown.values());
+  fill(root, contents(app), list);
   follow(root);
   const goTo = (): void => {
     const { tab, step, demo } = app.state, scene = scenes.find((s) => s.id === step), before = shown.get(step);
-    if (tab !== "story" || !scene || !before) return;
+    if (tab !== "story") return;
+    for (const [id, el] of shown) el.classList.toggle("here", id === (scene ?? scenes[0])?.id);
+    if (!scene || !before) return;
     let there = before;
     if (demo !== (demosOf(app).get(step) ?? "")) {
       there = article(scene, app);
       before.replaceWith(there);
+      there.classList.add("here");
       shown.set(step, there);
     }
-    there.scrollIntoView({ block: "start" });
+    arrive(there, list);
     there.querySelector("h2")?.focus({ preventScroll: true });
   };
   onLink(root, goTo);
   if (app.state.step) requestAnimationFrame(goTo);
+  else goTo();
 }

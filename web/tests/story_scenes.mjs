@@ -111,6 +111,30 @@ check("clocks run when asked, by steps where motion is not wanted, and hands are
   }
 });
 
+check("a link and Contents lead to their scene, where motion is allowed too", async () => {
+  for (const [width, height] of [[1200, 900], [390, 844]]) {
+    const page = await visit("en", "story", { viewport: { width, height }, reducedMotion: "no-preference" }), scenes = await scenesOf(page);
+    const there = async (id, how) => {
+      await page.waitForTimeout(600); // what is drawn late has come
+      await settle(page, "all");
+      const top = await page.evaluate((id) => document.getElementById(`scene-${id}`).getBoundingClientRect().top, id);
+      that(Math.abs(top - 16) < 8, `${how} to ${id} at ${width} pixels: its top is at ${Math.round(top)}`);
+    };
+    for (const id of [scenes[3], scenes[9], scenes.at(-2), scenes[1]]) {
+      await follow(page, `#tab=story&lang=en&step=${id}`);
+      await there(id, "a link");
+    }
+    await page.evaluate(() => { scrollTo({ top: 0 }); document.querySelector(".contents details").open = true; });
+    await page.locator(`.contents a[data-scene=${scenes[8]}]`).click();
+    await there(scenes[8], "Contents");
+    const opened = await visit("en", `story&step=${scenes[7]}`, { viewport: { width, height }, reducedMotion: "no-preference" });
+    that(Math.abs(await opened.evaluate((id) => document.getElementById(`scene-${id}`).getBoundingClientRect().top, scenes[7]) - 16) < 8, "a link that opens the page misses its scene");
+    calm(page);
+    await page.close();
+    await opened.close();
+  }
+});
+
 for (const lang of ["en", "zh"]) {
   for (const width of [1200, 320])
     check(`${lang}: every control of every scene works, at ${width} pixels`, async () => {

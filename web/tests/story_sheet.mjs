@@ -32,6 +32,13 @@ check("embed=1 leaves one figure", async () => {
   that((await seen()) === "drawing whole", await seen());
   await follow(page, "#tab=story&step=dogs&embed=1");
   that((await seen()) === "scene-dogs whole", await seen());
+  await follow(page, "#tab=story&step=waves&embed=1");
+  that((await seen()) === "scene-waves whole", await seen());
+  await follow(page, "#tab=story&embed=1");
+  that((await seen()) === "scene-dogs whole", await seen());
+  const wrong = await open(browser, `${disk}#a=nonsense&embed=1`, { viewport: { width: 640, height: 560 } });
+  that(await wrong.evaluate(() => document.querySelector(".unread .error").checkVisibility() && /nonsense/.test(document.querySelector(".unread").textContent)), "a wrong spec leaves an empty frame");
+  await wrong.close();
   calm(page);
   await page.close();
 });
