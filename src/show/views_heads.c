@@ -50,6 +50,14 @@ static void heads_put_line(figure *f, const heads_terms *c, int64_t head, const 
 
 static void heads_caption(figure *f, const heads_terms *c, int heads, const show_subject *s, const show_request *r)
 {
+    if (s->params.count) {
+        show_caption(f, &c->path, r,
+                     (words){ "%d of %" PRId64 " heads, before training: these lines are noise, and training makes "
+                              "others of them.",
+                              "画出 %d 个头（共 %" PRId64 " 个），都未经训练：这些线只是噪声，训练后会变成别的样子。" },
+                     heads, s->shape.heads);
+        return;
+    }
     int64_t n = c->path.where.tokens, at = 0;
     double most = 0;
     for (int64_t h = 0; h < s->shape.heads; h++) {
