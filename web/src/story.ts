@@ -15,6 +15,7 @@ const words = {
   more: { en: "The whole argument, with formulas", zh: "完整推导（含公式）" },
   tries: { en: "Try this", zh: "动手试试" },
   link: { en: "Link to this part", zh: "此处的链接" },
+  next: { en: "Where to go on", zh: "接下来去哪里" },
 };
 
 /** What the reader has set in each scene, as links have it. */
@@ -52,7 +53,8 @@ function article(scene: Scene, app: App): HTMLElement {
   const anchor = toScene(h("a", { class: "anchor", "aria-label": `${app.t(words.link)}: ${app.t(scene.title)}` }, "#"), scene, app);
   return h("article", { class: "scene", id: `scene-${scene.id}`, "data-scene": scene.id },
     h("h2", { tabindex: -1 }, app.t(scene.title), " ", anchor), h("p", { class: "lead" }, ...marked(app.t(scene.lead), app, scene.formulas)),
-    first, ...rest, more(scene, app));
+    first, ...rest, more(scene, app), scene.next && h("nav", { class: "next", "aria-label": app.t(words.next) }, h("h3", {}, app.t(words.next)),
+      h("ul", {}, ...scene.next.map(({ label, to }) => h("li", {}, app.leads(h("a", {}, app.t(label)), () => ({ step: "", demo: "", ...to })))))));
 }
 
 /** Marks the scene that is being read. */
