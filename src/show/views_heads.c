@@ -52,9 +52,9 @@ static void heads_caption(figure *f, const heads_terms *c, int heads, const show
 {
     if (s->params.count) {
         show_caption(f, &c->path, r,
-                     (words){ "%d of %" PRId64 " heads, before training: these lines are noise, and training makes "
-                              "others of them.",
-                              "画出 %d 个头（共 %" PRId64 " 个），都未经训练：这些线只是噪声，训练后会变成别的样子。" },
+                     (words){ "%d of %" PRId64 " heads, before training, with parameters drawn at random: a trained "
+                              "model's lines differ.",
+                              "画出 %d 个头（共 %" PRId64 " 个），未经训练，参数是随机的：训练后的线与此不同。" },
                      heads, s->shape.heads);
         return;
     }
