@@ -89,7 +89,8 @@ function arrive(there: HTMLElement, grows: Element): void {
 export function renderStory(root: HTMLElement, app: App): void {
   const shown = new Map(scenes.map((s) => [s.id, article(s, app)]));
   const list = h("div", { class: "scenes" }, ...shown.values());
-  fill(root, contents(app), list);
+  const nav = contents(app);
+  fill(root, nav, list);
   follow(root);
   const goTo = (): void => {
     const { tab, step, demo } = app.state, scene = scenes.find((s) => s.id === step), before = shown.get(step);
@@ -107,6 +108,10 @@ export function renderStory(root: HTMLElement, app: App): void {
     there.querySelector("h2")?.focus({ preventScroll: true });
   };
   onLink(root, goTo);
+  nav.addEventListener("click", (event) => { // the scene that the address names already, from where the reader has gone
+    const a = (event.target as Element).closest("a");
+    if (a && a.hash === location.hash) goTo();
+  });
   if (app.state.step) requestAnimationFrame(goTo);
   else goTo();
 }
