@@ -103,7 +103,7 @@ function length(root: HTMLElement, models: readonly Trained[], app: App): void {
     const n = times * told.trained, chosen = models.filter((m) => on.has(m.file)).map(spelled);
     if (chosen.length) void read(app, out, chosen, "", ["--length", `${n}`, "--trained", `${told.trained}`, "--width", width(out, 700)], show);
     void read(app, text, [spelled(told)], "", ["--view", "text", "--json", "--length", `${n}`], (ran) => {
-      const title = app.t(words.reads).replace("MODEL", told.spec + (spelled(told) === told.file ? "" : ` + ${names[method] ?? ""}`)).replace("N", `${n}`);
+      const title = app.t(words.reads).replace("N", `${n}`).replace("MODEL", told.spec + (spelled(told) === told.file ? "" : ` + ${names[method] ?? ""}`));
       if (ran.code) return fill(text, h("h3", {}, title), h("p", { class: "error", role: "alert" }, sentence(ran)));
       const said = JSON.parse(ran.text) as SaidText;
       fill(text, h("h3", {}, title), coloured(said), h("p", { class: "faint" }, app.t(words.legend).replace("BITS", said.bits.toFixed(2)).replace("RIGHT", `${said.right}`).replace("COUNT", `${said.bytes.length}`)));
