@@ -6,10 +6,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Of all that the page is made from in web/. Of the C it is made from too, tests/test_wasm.sh asks by compiling it.
+# Of all that the page is made from in web/, and of the race's table. Of the C it is made from too, tests/test_wasm.sh asks by compiling it.
 fingerprint() {
   { find web/src web/wasm -type f; ls web/index.html web/style.css web/build.mjs web/pages.mjs web/tsconfig.json web/package-lock.json; } |
-    LC_ALL=C sort | while read -r file; do printf '%s %s\n' "$file" "$(sha256sum <"$file")"; done | sha256sum | cut -c1-16
+    LC_ALL=C sort | { while read -r file; do printf '%s %s\n' "$file" "$(sha256sum <"$file")"; done; sed -n '/^| encoding | 256 |/,/^$/p' docs/results.md; } |
+    sha256sum | cut -c1-16
 }
 
 compiler() { clang --version | head -n 1; }

@@ -123,13 +123,30 @@ function outcomes(all) {
   return Object.fromEntries(Object.entries(all).map(([name, { en }]) => [name, Object.fromEntries(en.map((p) => [p.name, p.outcome]))]));
 }
 
+/** The race of docs/results.md: of each encoding, bits per byte at the trained length and at 16 times it. */
+function race() {
+  const [head, , ...rows] = /^\| encoding \| 256 \|[^]*?\n\n/m.exec(readFileSync(join(here, "..", "docs", "results.md"), "utf8"))[0].trim().split("\n")
+    .map((line) => line.split("|").slice(1, -1).map((cell) => cell.replace(/\*\*/g, "").trim()));
+  const near = head.indexOf("256"), far = head.indexOf("4096"), names = new Set(list.encodings.map((r) => r.name));
+  const nameOf = (cell) => cell.replace(/ \*$/, "").replace(/ \([^)]*\)$/, "").replace(/, added$/, "");
+  return Object.fromEntries(rows.filter(([cell]) => names.has(nameOf(cell))).map((row) => [nameOf(row[0]), [row[near], row[far]]]));
+}
+
+/** What a link to the site shows in other places. */
+function preview() {
+  const said = (name) => new RegExp(`${name}="description" content="([^"]*)"`).exec(html)[1], image = "encodings/sinusoidal.png";
+  return [["og:type", "website"], ["og:title", /<title>([^<]*)/.exec(html)[1]], ["og:description", said("name")],
+    ["og:image", process.env.SITE ? new URL(image, process.env.SITE).href : image]]
+    .map(([name, content]) => `<meta property="${name}" content="${content}">`).join("\n") + '\n<meta name="twitter:card" content="summary_large_image">';
+}
+
 function json(files) {
   return Object.fromEntries(Object.entries(files).map(([name, data]) => [name, Buffer.from(JSON.stringify(data))]));
 }
 
 const list = JSON.parse(ask(["list", "--json"]));
 const script = await bundle("src/main.ts", true), style = await bundle("style.css", false);
-const wasm = readFileSync(wasmFile), measuredOf = properties(), assets = { "posenc.wasm": wasm, ...json({ ...claims(), "properties.json": outcomes(measuredOf) }) }, later = models(), html = readFileSync(join(here, "index.html"), "utf8");
+const wasm = readFileSync(wasmFile), measuredOf = properties(), assets = { "posenc.wasm": wasm, ...json({ ...claims(), "properties.json": outcomes(measuredOf), "race.json": race() }) }, later = models(), html = readFileSync(join(here, "index.html"), "utf8");
 if (/<\/(script|style)/i.test(script + style)) throw new Error("the bundle holds a tag that would end it");
 
 let single = head(html, policy(sha(script), sha(style), "'none'", "blob:"));
@@ -141,7 +158,7 @@ single = put(single, "</body>", `${packed(assets)}<script>${script}</script>\n${
 writeFileSync(join(here, "posenc.html"), single);
 
 mkdirSync(site, { recursive: true });
-writeFileSync(join(site, "index.html"), head(html, policy("'self'", "'self'", "'self'", "'self'")));
+writeFileSync(join(site, "index.html"), head(put(html, "</title>", `</title>\n${preview()}`), policy("'self'", "'self'", "'self'", "'self'")));
 writeFileSync(join(site, "page.js"), script);
 writeFileSync(join(site, "page.css"), style);
 for (const [name, bytes] of Object.entries({ ...assets, ...later })) writeFileSync(join(site, name), bytes);

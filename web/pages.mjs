@@ -22,6 +22,7 @@ const words = {
   commands: text("Commands", "命令"),
   embed: text("Embed this figure", "嵌入这张图"),
   nothing: text("nothing", "无"),
+  number: text(" (WHAT: NUMBER)", "（WHAT：NUMBER）"),
   repository: text("Repository", "代码仓库"),
   kind: text("position encoding for Transformers", "Transformer 位置编码"),
 };
@@ -30,7 +31,7 @@ const escapes = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 const html = (s) => String(s).replace(/[&<>"]/g, (c) => escapes[c]);
 
 const css = `:root{color-scheme:light dark;font:16px/1.6 system-ui,sans-serif}body{max-width:46rem;margin:0 auto;padding:1rem}
-img{max-width:100%;height:auto;background:#fff;border-radius:8px}h1{line-height:1.2}table{border-collapse:collapse;width:100%;font-size:.9rem}
+img{display:block;max-width:100%;height:auto;background:#fff;border-radius:8px}figcaption{font-size:.9rem}h1{line-height:1.2}table{border-collapse:collapse;width:100%;font-size:.9rem}
 th,td{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent)}
 code,pre{font-family:ui-monospace,monospace;font-size:.9em;overflow-wrap:anywhere;white-space:pre-wrap}nav{display:flex;flex-wrap:wrap;gap:.3rem 1.2rem}
 figure{margin:1.2rem 0}`;
@@ -69,6 +70,22 @@ function png({ rows, columns, heat }, palette) {
   return Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), chunk("IHDR", head), chunk("IDAT", deflateSync(raw, { level: 9 })), chunk("IEND", Buffer.alloc(0))]);
 }
 
+// ---------------------------------------------------------------- a picture
+
+/** A drawing without the caption below it, which the page has as text. */
+function bare(svg, caption) {
+  const said = (line) => line.replace(/<[^>]*>/g, "").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&quot;/g, '"').replace(/&amp;/g, "&");
+  const lines = [...svg.matchAll(/<text x="6" [^>]*>[^<]*<\/text>\n?/g)].map(([line]) => line), plain = (text) => text.replace(/\s/g, "");
+  for (let n = 1; n <= lines.length; n++) {
+    const last = lines.slice(-n);
+    if (plain(said(last.join(""))) !== plain(caption)) continue;
+    const cut = 17 * n + 6;
+    return last.reduce((all, line) => all.replace(line, ""), svg).replace(/viewBox="0 0 ([\d.]+) ([\d.]+)" width="[\d.]+" height="[\d.]+"/,
+      (_, width, height) => `viewBox="0 0 ${width} ${height - cut}" width="${width}" height="${height - cut}"`);
+  }
+  return svg;
+}
+
 // ---------------------------------------------------------------- a page
 
 function page(row, lang, facts) {
@@ -78,8 +95,8 @@ function page(row, lang, facts) {
   const file = (l) => `${row.name}.${l}.html`, title = `${row.name}: ${t(words.kind)}`;
   const list = (rows) => `<table>${rows.map(([a, b]) => `<tr><th scope="row">${a}</th><td>${b}</td></tr>`).join("")}</table>`;
   const advice = idea[row.idea]?.about[lang] ?? "";
-  const figures = views.map(({ name, titles, captions }) =>
-    `<figure><img src="${row.name}.${name}.${lang}.svg" alt="${html(titles[lang])}. ${html(captions[lang])}"><figcaption>${html(captions[lang])}</figcaption></figure>`).join("\n");
+  const figures = views.map(({ name, titles, captions }) => `<figure><picture><source media="(max-width: 600px)" srcset="${row.name}.${name}.${lang}.narrow.svg">` +
+    `<img src="${row.name}.${name}.${lang}.svg" alt="${html(titles[lang])}"></picture><figcaption>${html(captions[lang])}</figcaption></figure>`).join("\n");
   const lab = `../index.html#a=${encodeURIComponent(row.name)}&amp;lang=${lang}`;
   return `<!doctype html>
 <html lang="${lang === "zh" ? "zh-CN" : "en"}">
@@ -112,7 +129,7 @@ ${list([
 ${figures}
 <p><a href="${lab}">${t(words.interactive)}</a></p>
 <h2>${t(words.properties)}</h2>
-${list(outcomes[lang].map((p) => [html(p.sentence), html(`${p.outcome_text} ${p.number_text}`)]))}
+${list(outcomes[lang].map((p) => [html(p.sentence), html(p.outcome_text + (p.number_text ? t(words.number).replace("WHAT", p.what).replace("NUMBER", p.number_text) : ""))]))}
 ${row.keys.length ? `<h2>${t(words.keys)}</h2>\n${list(row.keys.map((k) => [`<code>${html(k.name)}</code>`, html(say(k.help))]))}` : ""}
 <h2>${t(words.commands)}</h2>
 <pre>posenc show ${row.name}
@@ -140,10 +157,14 @@ export async function makePages(site, list, ask, outcomesOf) {
     for (const view of views)
       for (const lang of ["en", "zh"]) {
         const common = ["show", row.name, "--view", view.name, "--lang", lang];
-        writeFileSync(join(folder, `${row.name}.${view.name}.${lang}.svg`), ask([...common, "--as", "svg", "--width", "720"]));
-        const [figure] = JSON.parse(ask([...common, "--as", "json"])).figures;
+        const { figures } = JSON.parse(ask([...common, "--as", "json"])), [figure] = figures, caption = figure.caption ?? "";
+        for (const [end, width] of [["", "720"], [".narrow", "360"]]) {
+          const svg = ask([...common, "--as", "svg", "--width", width]);
+          writeFileSync(join(folder, `${row.name}.${view.name}.${lang}${end}.svg`), figures.length > 1 ? svg : bare(svg, caption));
+        }
+        const mark = figure.mark ? (lang === "zh" ? `${figure.mark}。` : `Drawn ${figure.mark}. `) : "";
         view.titles[lang] = figure.title ?? "";
-        view.captions[lang] = figure.caption ?? "";
+        view.captions[lang] = mark + (figures.length > 1 ? figures.map((f) => f.title).join(lang === "zh" ? "；" : "; ") : caption);
       }
     const cells = fits.includes("table") ? "table" : fits.includes("bias") ? "bias" : "attention";
     const parts = JSON.parse(ask(["show", row.name, "--view", cells, "--as", "parts"])).figures.at(-1);

@@ -242,9 +242,9 @@ static pe_status codes_jump(prove_finding *out, const prove_given *g, pe_error *
         prove_say(
             out, PROVE_HOLDS,
             (words){
-                "The largest step is more than twice the smallest: in binary, passing a power of two flips every "
-                "bit below it at once, while elsewhere one or two flip.",
-                "最大的一步超过最小一步的两倍：二进制跨过 2 的幂时，低位比特全部同时翻转，其他地方只翻转一两个。" });
+                "The largest step is more than twice the smallest: in binary, the step to a power of two flips its "
+                "bit and every bit below it at once, while every second step flips one.",
+                "最大的一步超过最小一步的两倍：二进制走到 2 的幂时，该位和所有低位同时翻转，而每隔一步只翻转一位。" });
     else
         prove_say(out, PROVE_REFUTED,
                   (words){ "The largest step is at most twice the smallest.", "最大的一步不超过最小一步的两倍。" });

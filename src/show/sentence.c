@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A sentence as words on positions. Chinese is written without spaces: there a character is a word. */
+ * A sentence as words on positions. Chinese is written without spaces: there a character is a word, unless the writer has parted
+ * words by spaces: 狗 追 另一只 狗. */
 #include "show/views.h"
 
 #include "io/checked.h"
@@ -13,7 +14,7 @@
 #define TWO_DOGS                                                                                                       \
     (words)                                                                                                            \
     {                                                                                                                  \
-        "the dog chased the other dog", "狗追另一只狗"                                                           \
+        "the dog chased the other dog", "狗 追 另一只 狗"                                                        \
     }
 
 static bool code_is_han(unsigned code)
@@ -26,15 +27,28 @@ static bool code_is_space(unsigned code)
     return code <= ' ' || code == 0x3000 || out_is_order(code); /* nothing that is an order to a terminal is a word */
 }
 
-/* Returns the bytes of the word at text; 0: it is a space. */
-static size_t word_length(const char *text)
+/* Has the text spaces, and no letter of ASCII, around which spaces are usual? */
+static bool text_is_parted(const char *text)
+{
+    unsigned code;
+    bool parted = false;
+    for (int step; *text && (step = out_character(text, &code)) > 0; text += step) {
+        if (code > ' ' && code < 0x80)
+            return false;
+        parted = parted || code_is_space(code);
+    }
+    return parted;
+}
+
+/* Returns the bytes of the word at text; 0: it is a space. parted: spaces alone part words. */
+static size_t word_length(const char *text, bool parted)
 {
     unsigned code;
     size_t n = 0;
     for (int step; text[n] && (step = out_character(text + n, &code)) > 0; n += (size_t)step) {
         if (code_is_space(code))
             break;
-        if (code_is_han(code))
+        if (code_is_han(code) && !parted)
             return n ? n : (size_t)step;
     }
     return n;
@@ -50,8 +64,9 @@ static size_t space_length(const char *text)
 static pe_status sentence_cut(show_sentence *s, const char *from, pe_error *err)
 {
     char *to = s->text;
+    bool parted = text_is_parted(from);
     while (*from) {
-        size_t n = word_length(from);
+        size_t n = word_length(from, parted);
         if (!n) {
             from += space_length(from);
             continue;

@@ -155,7 +155,8 @@ static pe_status view_make(show_sheet *to, const show_view *v, const show_subjec
     int first = to->count;
     TRY(v->make(to, s, r, err));
     for (int i = first; i < to->count; i++)
-        view_mark(to->figure[i], v, s, r);
+        if (i - first >= v->certain)
+            view_mark(to->figure[i], v, s, r);
     for (int i = first; i < to->count; i++)
         TRY(figure_status(to->figure[i], err));
     return PE_OK;

@@ -76,6 +76,7 @@ typedef struct show_view {
     bool (*fits)(const show_subject *s); /* a further condition; NULL: none */
     bool first;                          /* one of the few that a terminal shows by default */
     bool random;                         /* draws words and projections by the seed */
+    int certain;                         /* figures at its beginning in which chance has no part */
     const char *asks;                    /* the options that it reads: "length|start" */
     pe_status (*make)(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err);
 } show_view;

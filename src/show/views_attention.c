@@ -333,6 +333,8 @@ static pe_status permuted_make(show_sheet *to, const show_subject *s, const show
     TRY(permuted_draw(to, s, r, reordered, two, two, n,
                       (words){ "Without the encoding, words reversed", "不加编码，词倒过来" }, (words){ text, text },
                       err));
+    if (!s->hooks) /* no encoding: with it would be the same once more */
+        return PE_OK;
     TRY(permuted_attend(in_order, reordered, expected, g, true, s, r, err));
     apart = numbers_apart(reordered, expected, (int64_t)n * n);
     snprintf(text, sizeof text, say(apart > 0 ? other : same, r->language), apart);
@@ -349,6 +351,7 @@ const show_view show_view_permuted = {
                "permuted words: without an encoding both are the same.",
                "一句话的置换 P、不加编码的注意力 S、P S P^T，以及置换后的词的注意力：没有位置编码时后两者相同。" },
     .random = true,
+    .certain = 1,
     .asks = "sentence|head|causal",
     .make = permuted_make,
 };

@@ -50,6 +50,14 @@ static void heads_put_line(figure *f, const heads_terms *c, int64_t head, const 
 
 static void heads_caption(figure *f, const heads_terms *c, int heads, const show_subject *s, const show_request *r)
 {
+    if (s->params.count) {
+        show_caption(f, &c->path, r,
+                     (words){ "%d of %" PRId64 " heads, before training, with parameters drawn at random: a trained "
+                              "model's lines differ.",
+                              "画出 %d 个头（共 %" PRId64 " 个），未经训练，参数是随机的：训练后的线与此不同。" },
+                     heads, s->shape.heads);
+        return;
+    }
     int64_t n = c->path.where.tokens, at = 0;
     double most = 0;
     for (int64_t h = 0; h < s->shape.heads; h++) {

@@ -109,7 +109,8 @@ static pe_status table_draw(show_sheet *to, const block *b, const show_subject *
     show_title(f, &show_view_table, s, r, b->hook);
     f->y_first = (double)r->start;
     f->midpoint = true;
-    f->low = most > 0 && most <= 1 ? -1 : 0; /* sines and the like: one scale for all of them */
+    bool drawn = s->params.count > 0;                  /* by the seed, and far below 1 */
+    f->low = most > 0 && most <= 1 && !drawn ? -1 : 0; /* sines and the like: one scale for all of them */
     f->high = -f->low;
     figure_text(f, &f->y_label, "%s", say(position, r->language));
     if (b->hook == PE_HOOK_EMBED) {

@@ -64,7 +64,7 @@ export class ClaimsPanel {
     const found = h("div", { class: "found", "aria-live": "polite" },
       this.button(c.name));
     const box = h("article", { class: "claim", "data-claim": c.name },
-      h("p", { class: "sentence" }, c.claim), h("p", { class: "faint source" }, ...showSource(c.source)), found);
+      h("p", { class: "sentence" }, c.claim), h("p", { class: "faint source" }, ...showSource(c.source, this.app)), found);
     this.rows.set(c.name, found);
     return box;
   }

@@ -32,7 +32,7 @@ export class Explore {
   private readonly walk: WalkPanel;
   private readonly code: CodePanel;
   private readonly stageBox = h("div", { class: "stage nothing" });
-  private readonly unread = h("section", { class: "panel", hidden: true }); // what stands where there is no picture yet
+  private readonly unread = h("section", { class: "panel unread", hidden: true }); // what stands where there is no picture yet
   private shown = false;
   private readonly subjects = new Map<string, Subject>();
   private readonly asked = new Map<object, string>(); // what a side waits for

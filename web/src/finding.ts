@@ -49,9 +49,19 @@ export function builtFindings(lang: Lang): Promise<ReadonlyMap<string, Finding>>
   return known;
 }
 
+/** What sources say besides names, in Chinese. */
+const phrases: [string, string][] = [
+  ["; against it ", "；反对它的有 "], [": a pair rotated by x + y cannot tell x from y", "：按 x + y 旋转的一对分不清 x 与 y"],
+  [": of relative vectors, O(n^2 d) or O(n d)", "：关于相对向量，O(n^2 d) 或 O(n d)"], [": of networks at large", "：关于一般网络"],
+  [", where the projections are untied", "，投影分开时"], [": codes as wide as words, so that they can be summed", "：编码与词向量同宽，以便相加"],
+  [", on direction ", "，关于方向 "], [", of bfloat16", "，关于 bfloat16"], [" on linear attention", "，关于线性注意力"],
+  ["a common misreading of Vaswani et al. 2017", "对 Vaswani et al. 2017 的常见误读"], ["arithmetic", "算术"], ["folklore; ", "流传的说法；"],
+];
+
 /** A source with its arXiv ids as links. */
-export function showSource(source: string): Child[] {
-  return source.split(/(arXiv:\d{4}\.\d{4,5})/).map((part) => part.startsWith("arXiv:")
+export function showSource(source: string, app: App): Child[] {
+  const said = app.lang === "zh" ? phrases.reduce((text, [en, zh]) => text.replace(en, zh), source) : source;
+  return said.split(/(arXiv:\d{4}\.\d{4,5})/).map((part) => part.startsWith("arXiv:")
     ? h("a", { href: `https://arxiv.org/abs/${part.slice(6)}`, rel: "noreferrer", target: "_blank" }, part) : part);
 }
 

@@ -33,7 +33,7 @@ const integer: Scene = {
     {
       title: { en: "A word and its number", zh: "词与它的号码" },
       insight: { en: "The word does not shrink. The number grows, and soon the word is noise.", zh: "词并没有变小，是号码在长大；很快，词就成了噪声。" },
-      controls: [{ kind: "slider", id: "t", label: { en: "Position", zh: "位置" }, value: 3, min: 0, max: 512, play: 60 }],
+      controls: [{ kind: "slider", id: "t", label: { en: "Position", zh: "位置" }, value: 3, min: 0, max: 512, play: 60, begins: true }],
       outputs: [{ kind: "clock", look: "bar", command: ["table", "integer", "-n", "513", "--model-dim", "1"], at: "{t}" }],
     },
     {
@@ -47,7 +47,7 @@ const integer: Scene = {
     },
     {
       title: { en: "Attention with integer codes", zh: "词还剩下什么" },
-      insight: { en: "Every word looks at one end of the sentence, whichever word is there.", zh: "所有词都盯着句子的一端，不管那里是什么词。" },
+      insight: { en: "Each word looks at one or the other end of the sentence, whichever word is there.", zh: "每个词都盯着句子的某一头，不管那里是什么词。" },
       controls: [
         {
           kind: "text", id: "words", label: { en: "Sentence", zh: "句子" },
@@ -58,8 +58,8 @@ const integer: Scene = {
     },
   ],
   tries: {
-    en: "Move the slider from 8 to 512 and watch the axis: the elements of an embedding stay near 1. The check measures the ratio of the word's power to the code's power in decibels. Then compare the two attention maps of the sentence: with integer codes every word attends to one end of the sentence, whichever word is there.",
-    zh: "把滑块从 8 拖到 512，盯住纵轴：词向量的分量可一直只有 1 左右。检验以分贝给出词与编码的功率之比。再比较同一句话的两张注意力图：加上整数编码之后，所有词都盯着句子的一端，不管那里是什么词。",
+    en: "Move the slider from 8 to 512 and watch the axis: the elements of an embedding stay near 1. The evidence of the claim below it has the ratio of the word's power to the code's in decibels: at length 512 the code has about 100,000 times the power (−49 dB). Then compare the two attention maps of the sentence: with integer codes each word attends to one or the other end of the sentence, whichever word is there.",
+    zh: "把滑块从 8 拖到 512，盯住纵轴：词向量的分量可一直只有 1 左右。下面那条论断的数据以分贝给出词与编码的功率之比：长度 512 时，编码的功率约为词的十万倍（−49 dB）。再比较同一句话的两张注意力图：加上整数编码之后，每个词都盯着句子的某一头，不管那里是什么词。",
   },
 };
 
@@ -130,7 +130,7 @@ const binary: Scene = {
     {
       title: { en: "Eight lamps", zh: "八盏灯" },
       insight: { en: "From 127 to 128 all eight switch at once: near places can have codes that are far apart.", zh: "从 127 到 128，八盏灯同时切换：相邻的位置，编码可以相差很远。" },
-      controls: [{ kind: "slider", id: "t", label: { en: "Position", zh: "位置" }, value: 12, min: 0, max: 255, play: 350 }],
+      controls: [{ kind: "slider", id: "t", label: { en: "Position", zh: "位置" }, value: 12, min: 0, max: 255, play: 350, begins: true }],
       outputs: [{ kind: "clock", look: "lamps", command: ["table", "binary", "-n", "256", "--model-dim", "8"], at: "{t}" }],
     },
     {

@@ -23,7 +23,7 @@ export const order: Scene[] = [
         "{score}",
         "Nothing in this formula says which word comes first: i and j only name the words and enter no computation. If you shuffle the sentence, each output moves with its word and keeps its value: {swap} for every [permutation](permutation) P.",
         "In “the dog chased the other dog” both dogs have the same embedding, so they have the same query, the same row of attention weights and the same output. After the first layer the model can no longer tell who chased whom.",
-        "A position encoding adds the order. the rest of this story starts with the simplest methods, shows where each one fails, and ends with the rotation that most of today's models use.",
+        "A position encoding adds the order. The rest of this story starts with the simplest methods, shows where each one fails, and ends with the rotation that most of today's models use.",
       ],
       zh: [
         "[注意力](attention)把一个词的查询与所有键做内积，softmax 之后对值做加权平均：",
@@ -40,7 +40,7 @@ export const order: Scene[] = [
         controls: [
           {
             kind: "words", id: "words", label: { en: "Drag the words, or focus one and press the arrow keys", zh: "拖动词，或选中一个词按方向键" },
-            value: { en: "the dog chased the other dog", zh: "狗 追 另 一 只 狗" },
+            value: { en: "the dog chased the other dog", zh: "狗 追 另一只 狗" },
           },
           {
             kind: "choice", id: "spec", label: { en: "Position encoding", zh: "位置编码" },

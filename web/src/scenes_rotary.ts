@@ -61,9 +61,10 @@ const rotary: Scene = {
       controls: [
         { kind: "slider", id: "m", label: { en: "Query at", zh: "查询位置" }, value: 9, min: 0, max: 128, play: 120 },
         { kind: "slider", id: "o", label: { en: "Key at", zh: "键位置" }, value: 5, min: 0, max: 128, play: 120 },
+        { kind: "slider", id: "s", label: { en: "Both moved by", zh: "两者一起移动" }, value: 0, min: 0, max: 128, play: 120, begins: true },
       ],
       outputs: [
-        { kind: "clock", look: "arrows", command: ["table", "rope:theta=100", "-n", "129", "--head-dim", "8"], at: "{m}", other: "{o}" },
+        { kind: "clock", look: "arrows", command: ["table", "rope:theta=100", "-n", "257", "--head-dim", "8"], at: "{m}", other: "{o}", both: "{s}" },
         { kind: "claim", claim: "rope-relative" },
       ],
     },
@@ -105,8 +106,8 @@ const rotary: Scene = {
     },
   ],
   tries: {
-    en: "In the step-by-step score, set m = 5, n = 3, then m = 25, n = 23: every angle changes, and the score stays the same. Then run the last check: for any distance there are a q and a k whose score is highest at that distance, so the decay is a tendency and not a law.",
-    zh: "在分步计算里先取 m = 5、n = 3，再取 m = 25、n = 23：每个角度都变了，分数不变。再运行最后一个检验：对任意距离，都能找到让分数恰好在那里最高的 q 和 k。所以衰减只是倾向，不是定律。",
+    en: "In the step-by-step score, set m = 5, n = 3, then m = 25, n = 23: every angle changes, and the score stays the same. Then read the last claim: for any distance there are a q and a k whose score is highest at that distance, so the decay is a tendency and not a law.",
+    zh: "在分步计算里先取 m = 5、n = 3，再取 m = 25、n = 23：每个角度都变了，分数不变。再看最后一条论断：对任意距离，都能找到让分数恰好在那里最高的 q 和 k。所以衰减只是倾向，不是定律。",
   },
 };
 
@@ -166,8 +167,8 @@ const axes: Scene = {
     },
   ],
   tries: {
-    en: "Switch the axis: the dials that rotated stop, and others rotate. Then run both checks: with one pair per axis the axes are independent; with one pair for both axes all positions on a diagonal have the same angle.",
-    zh: "切换移动的轴：刚才在转的表盘停下，另一些开始转。再运行两个检验：每轴各用一对时，两轴互不干扰；两轴合用一对时，整条对角线都分不开。",
+    en: "Switch the axis: the dials that rotated stop, and others rotate. Then read both claims: with one pair per axis the axes are independent; with one pair for both axes all positions on a diagonal have the same angle.",
+    zh: "切换移动的轴：刚才在转的表盘停下，另一些开始转。再看两条论断：每轴各用一对时，两轴互不干扰；两轴合用一对时，整条对角线都分不开。",
   },
 };
 
@@ -200,7 +201,7 @@ const longer: Scene = {
   demos: [
     {
       title: { en: "Wavelengths and the trained length", zh: "波长与训练长度" },
-      insight: { en: "Linear slows every hand, NTK only the slow ones, YaRN those that did not come round.", zh: "线性让所有指针变慢，NTK 只放慢慢的，YaRN 放慢没转满一圈的。" },
+      insight: { en: "Linear slows every hand alike; NTK all but the fastest, and slow ones more; YaRN those that did not come round.", zh: "线性让所有指针同样变慢；NTK 只有最快的不变，越慢的放慢越多；YaRN 放慢没转满一圈的。" },
       controls: [
         {
           kind: "choice", id: "spec", label: { en: "Scaling", zh: "缩放方式" },

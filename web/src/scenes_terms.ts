@@ -94,7 +94,7 @@ export const terms: Scene[] = [
     demos: [
       {
         title: { en: "The bias that is added to the score", zh: "分数上加了什么" },
-        insight: { en: "Every diagonal has one colour: the term depends on the distance alone.", zh: "每条对角线一种颜色：这一项只依赖距离。" },
+        insight: { en: "Every diagonal has one colour: for equal words, the term depends on the distance alone.", zh: "每条对角线一种颜色：词相同时，这一项只依赖距离。" },
         controls: [
           { kind: "choice", id: "spec", label: { en: "Edit", zh: "改法" }, options: edits },
           { kind: "slider", id: "head", label: { en: "Head", zh: "头" }, value: 0, min: 0, max: 7 },
@@ -137,8 +137,8 @@ export const terms: Scene[] = [
       },
     ],
     tries: {
-      en: "In the first picture every diagonal has one colour, whichever edit you choose: the term depends on i − j alone. With Shaw the colours are constant beyond 6 positions from the diagonal, because the distance is clipped; with T5 they change less often at larger distances, because of the buckets; with ALiBi later heads have smaller slopes. In the second picture, choose another word: the pattern moves with it.",
-      zh: "第一张图里，无论选哪种改法，每条对角线都是同一种颜色：这一项只依赖 i − j。选 Shaw，离对角线 6 格之外颜色不再变，这就是截断；选 T5，颜色越远变得越慢，这就是分桶；选 ALiBi，越靠后的头衰减越缓。在第二张图里换一个词来看：图案跟着平移。",
+      en: "In the first picture every diagonal has one colour, whichever edit you choose: the picture takes the same word everywhere, and then the term depends on i − j alone. (In Shaw, Transformer-XL and DeBERTa it depends on the words too.) With Shaw the colours are constant beyond 6 positions from the diagonal, because the distance is clipped; with T5 they change less often at larger distances, because of the buckets; with ALiBi later heads have smaller slopes. In the second picture, choose another word: the pattern moves with it.",
+      zh: "第一张图里，无论选哪种改法，每条对角线都是同一种颜色：图中处处是同一个词，这时这一项只依赖 i − j（Shaw、Transformer-XL、DeBERTa 的这一项还依赖词）。选 Shaw，离对角线 6 格之外颜色不再变，这就是截断；选 T5，颜色越远变得越慢，这就是分桶；选 ALiBi，越靠后的头衰减越缓。在第二张图里换一个词来看：图案跟着平移。",
     },
   },
 ];

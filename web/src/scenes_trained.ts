@@ -22,7 +22,7 @@ export const trained: Scene[] = [
         title: { en: "Longer texts", zh: "更长的文本" },
         insight: { en: "Sinusoids and RoPE get lost right after the trained length; ALiBi and T5 do not notice it. NTK and YaRN carry RoPE further.", zh: "正弦和 RoPE 一过训练长度就迷路；ALiBi 和 T5 浑然不觉。NTK 与 YaRN 能让 RoPE 走得更远。" },
         controls: [],
-        outputs: [{ kind: "models", what: "length" }, { kind: "claim", claim: "sinusoids-extrapolate" }],
+        outputs: [{ kind: "models", what: "length" }],
       },
       {
         title: { en: "Your sentence", zh: "你的句子" },
@@ -30,6 +30,12 @@ export const trained: Scene[] = [
         controls: [],
         outputs: [{ kind: "models", what: "attention" }],
       },
+    ],
+    next: [
+      { label: { en: "Choose an encoding: all of them on one sheet", zh: "挑一种编码：一张表看全" }, to: { tab: "sheet" } },
+      { label: { en: "Change one and watch it in the lab", zh: "到实验台改一改、看一看" }, to: { tab: "explore", a: "rope", b: "alibi", view: "" } },
+      { label: { en: "See what your own model does", zh: "看看你自己的模型怎么做" }, to: { tab: "model" } },
+      { label: { en: "Every claim, measured", zh: "逐条实测的论断" }, to: { tab: "claims" } },
     ],
   },
 ];

@@ -14,7 +14,7 @@ export const waves: Scene[] = [
       zh: "保留这组时钟，把它们变光滑：每一位换成一根匀速转动的指针，一根比一根慢。按播放、拖滑块，或直接拨动指针。",
     },
     formulas: {
-      code: tex`p_t[2i] = \sin(t\,\omega_i),\quad p_t[2i{+}1] = \cos(t\,\omega_i),\quad \omega_i = \theta^{-2i/d}`,
+      code: tex`\begin{aligned} p_t[2i] &= \sin(t\,\omega_i)\\ p_t[2i{+}1] &= \cos(t\,\omega_i)\\ \omega_i &= \theta^{-2i/d} \end{aligned}`,
       base: tex`\theta = 10000`,
       shift: tex`\begin{pmatrix}\sin (t+k)\omega\\ \cos (t+k)\omega\end{pmatrix} = \begin{pmatrix}\cos k\omega & \sin k\omega\\ -\sin k\omega & \cos k\omega\end{pmatrix}\begin{pmatrix}\sin t\omega\\ \cos t\omega\end{pmatrix}`,
       move: tex`p_{t+k} = M(k)\,p_t`,
@@ -46,7 +46,7 @@ export const waves: Scene[] = [
       {
         title: { en: "Six clocks", zh: "六只时钟" },
         insight: { en: "One step turns each hand by its own angle, from wherever it points: moving on is one rotation.", zh: "走一步，每根指针都转过自己的角度，与它原来指向哪里无关：前进就是旋转。" },
-        controls: [{ kind: "slider", id: "t", label: { en: "Position", zh: "位置" }, value: 4, min: 0, max: 500, play: 90 }],
+        controls: [{ kind: "slider", id: "t", label: { en: "Position", zh: "位置" }, value: 4, min: 0, max: 500, play: 90, begins: true }],
         outputs: [
           { kind: "clock", look: "dials", command: ["table", "sinusoidal", "-n", "501", "--model-dim", "12"], at: "{t}", hands: [[1, 0], [3, 2], [5, 4], [7, 6], [9, 8], [11, 10]] },
           { kind: "claim", claim: "shift-rotates" },

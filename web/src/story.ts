@@ -15,6 +15,7 @@ const words = {
   more: { en: "The whole argument, with formulas", zh: "完整推导（含公式）" },
   tries: { en: "Try this", zh: "动手试试" },
   link: { en: "Link to this part", zh: "此处的链接" },
+  next: { en: "Where to go on", zh: "接下来去哪里" },
 };
 
 /** What the reader has set in each scene, as links have it. */
@@ -52,7 +53,8 @@ function article(scene: Scene, app: App): HTMLElement {
   const anchor = toScene(h("a", { class: "anchor", "aria-label": `${app.t(words.link)}: ${app.t(scene.title)}` }, "#"), scene, app);
   return h("article", { class: "scene", id: `scene-${scene.id}`, "data-scene": scene.id },
     h("h2", { tabindex: -1 }, app.t(scene.title), " ", anchor), h("p", { class: "lead" }, ...marked(app.t(scene.lead), app, scene.formulas)),
-    first, ...rest, more(scene, app));
+    first, ...rest, more(scene, app), scene.next && h("nav", { class: "next", "aria-label": app.t(words.next) }, h("h3", {}, app.t(words.next)),
+      h("ul", {}, ...scene.next.map(({ label, to }) => h("li", {}, app.leads(h("a", {}, app.t(label)), () => ({ step: "", demo: "", ...to })))))));
 }
 
 /** Marks the scene that is being read. */
@@ -68,22 +70,48 @@ function follow(root: HTMLElement): void {
   for (const scene of root.querySelectorAll(".scene")) watch.observe(scene);
 }
 
+const holding = 3000; // milliseconds in which what is drawn late must not push a scene away
+
+/** Brings a scene to the top and keeps it there while others are drawn and grow, until the reader moves or has read a moment. */
+function arrive(there: HTMLElement, grows: Element): void {
+  const go = (): void => there.scrollIntoView({ block: "start", behavior: "instant" });
+  const held = new ResizeObserver(go), acts = ["wheel", "touchstart", "pointerdown", "keydown", "hashchange"];
+  const end = (): void => {
+    held.disconnect();
+    for (const act of acts) removeEventListener(act, end);
+  };
+  go();
+  held.observe(grows);
+  for (const act of acts) addEventListener(act, end, { passive: true });
+  setTimeout(end, holding);
+}
+
 export function renderStory(root: HTMLElement, app: App): void {
   const shown = new Map(scenes.map((s) => [s.id, article(s, app)]));
-  fill(root, contents(app), h("div", { class: "scenes" }, ...shown.values()));
+  const list = h("div", { class: "scenes" }, ...shown.values());
+  const nav = contents(app);
+  fill(root, nav, list);
   follow(root);
   const goTo = (): void => {
     const { tab, step, demo } = app.state, scene = scenes.find((s) => s.id === step), before = shown.get(step);
-    if (tab !== "story" || !scene || !before) return;
+    if (tab !== "story") return;
+    for (const [id, el] of shown) el.classList.toggle("here", id === (scene ?? scenes[0])?.id);
+    if (!scene || !before) return;
     let there = before;
     if (demo !== (demosOf(app).get(step) ?? "")) {
       there = article(scene, app);
       before.replaceWith(there);
+      there.classList.add("here");
       shown.set(step, there);
     }
-    there.scrollIntoView({ block: "start" });
+    arrive(there, list);
     there.querySelector("h2")?.focus({ preventScroll: true });
   };
   onLink(root, goTo);
+  nav.addEventListener("click", (event) => { // the scene that the address names already, from where the reader has gone
+    const a = (event.target as Element).closest("a");
+    if (a && a.hash === location.hash) goTo();
+  });
   if (app.state.step) requestAnimationFrame(goTo);
+  else goTo();
 }

@@ -12,7 +12,7 @@ export function claimOutput(el: HTMLElement, claim: string, app: App): void {
   const button = h("button", { type: "button", class: "quiet small", "data-claim": claim }, app.t(words.runOne));
   const show = (f: Finding, when: string): void => {
     fill(sentenceOf, f.claim);
-    fill(found, ...showFinding(f, app), h("p", { class: "row faint when" }, h("span", {}, ...showSource(f.source)), " · ", h("code", {}, f.command), " · ", when, button));
+    fill(found, ...showFinding(f, app), h("p", { class: "row faint when" }, h("span", {}, ...showSource(f.source, app)), " · ", h("code", {}, f.command), " · ", when, button));
   };
   button.addEventListener("click", () => {
     fill(found, h("span", { class: "faint" }, app.t(words.measuring)));

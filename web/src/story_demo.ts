@@ -133,7 +133,7 @@ function besideOutput(el: HTMLElement, first: string, second: string, view: stri
 function mentions(o: Output): string {
   if (o.kind === "claim") return o.claim;
   if (o.kind === "models") return "";
-  if (o.kind === "clock") return [...o.command, o.at, o.other ?? ""].join(" ");
+  if (o.kind === "clock") return [...o.command, o.at, o.other ?? "", o.both ?? ""].join(" ");
   return o.kind === "data" ? o.command.join(" ") : [o.spec, ...(o.kind === "picture" ? [o.beside ?? "", o.view] : []), ...(o.options ?? [])].join(" ");
 }
 
@@ -141,8 +141,11 @@ function show(el: HTMLElement, o: Output, values: Values, set: (id: string, valu
   if (o.kind === "claim") claimOutput(el, filled(o.claim, values), app);
   else if (o.kind === "models") modelsOutput(el, o.what, app);
   else if (o.kind === "rows") rowsOutput(el, filled(o.spec, values), command(o.options, values), app);
-  else if (o.kind === "clock") clockOutput(el, o, command(o.command, values), Number(filled(o.at, values)), Number(filled(o.other ?? "0", values)), app,
-    (which, t) => set((which === "at" ? o.at : o.other ?? "").slice(1, -1), t));
+  else if (o.kind === "clock") {
+    const both = Number(filled(o.both ?? "0", values));
+    clockOutput(el, o, command(o.command, values), Number(filled(o.at, values)) + both, Number(filled(o.other ?? "0", values)) + both, app,
+      (which, t) => set((which === "at" ? o.at : o.other ?? "").slice(1, -1), Math.max(0, t - both)));
+  }
   else if (o.kind === "data") dataOutput(el, command(o.command, values), app.t(o.caption), app);
   else {
     const spec = filled(o.spec, values), options = command(o.options ?? [], values);
@@ -179,21 +182,25 @@ function output(o: Output, values: Values, set: (id: string, value: number) => v
 
 export function renderDemo(demo: Demo, formulas: Formulas, values: Values, keep: () => void, app: App): HTMLElement {
   const sliders = new Map<string, Slider>();
-  const set = (id: string, value: number): void => {
+  const set = (id: string, value: number, unasked = false): void => {
     sliders.get(id)?.set(value);
     values.set(id, String(value));
-    changed(id);
+    draw(id);
+    if (!unasked) keep();
   };
   const outputs = demo.outputs.map((o) => output(o, values, set, app));
+  const draw = (id: string): void => {
+    for (const o of outputs) if (listens(o.o, values).has(id)) o.draw();
+  };
   const changed = (id: string): void => {
-    for (const { o, draw } of outputs) if (listens(o, values).has(id)) draw();
+    draw(id);
     keep();
   };
   const controls = h("div", { class: "demo-controls" });
   for (const c of demo.controls) {
     const slider = addControl(controls, c, formulas, values, changed, app);
     if (slider) sliders.set(c.id, slider);
-    if (slider && c.kind === "slider" && c.play) new Player(slider, c.play, c.min, c.max, (value) => set(c.id, value), app);
+    if (slider && c.kind === "slider" && c.play) new Player(slider, { ms: c.play, min: c.min, max: c.max, begins: c.begins ?? false }, (value, unasked) => set(c.id, value, unasked), app);
   }
   const [first, ...rest] = outputs.map(({ box }) => box);
   return h("section", { class: "demo", "aria-label": app.t(demo.title) },

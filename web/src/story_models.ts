@@ -13,6 +13,7 @@ import { words as common } from "./words";
 const words = {
   model: { en: "Model trained with", zh: "训练时用的编码" },
   models: { en: "Models", zh: "模型" },
+  reader: { en: "The text below is read by the model trained with", zh: "下面的文本由哪个模型来读（训练时用的编码）" },
   sentence: { en: "Your sentence", zh: "你的句子" },
   first: { en: "The dog chased the other dog.", zh: "The dog chased the other dog." },
   layer: { en: "Layer", zh: "层" },
@@ -77,6 +78,8 @@ const methods: Record<string, (times: number, trained: number) => string> = {
   yarn: (times, trained) => `rope:scaling=yarn,factor=${times},trained=${trained}`,
 };
 
+const names: Record<string, string> = { ntk: "NTK", yarn: "YaRN" };
+
 function coloured(said: SaidText): HTMLElement {
   return h("p", { class: "bytes" }, ...said.bytes.map(({ byte, bits, right }) => {
     const el = h("span", { class: right ? "right" : null, title: bits.toFixed(1) }, byte === 10 ? "↵\n" : byte < 128 ? String.fromCharCode(byte) : "·");
@@ -100,7 +103,7 @@ function length(root: HTMLElement, models: readonly Trained[], app: App): void {
     const n = times * told.trained, chosen = models.filter((m) => on.has(m.file)).map(spelled);
     if (chosen.length) void read(app, out, chosen, "", ["--length", `${n}`, "--trained", `${told.trained}`, "--width", width(out, 700)], show);
     void read(app, text, [spelled(told)], "", ["--view", "text", "--json", "--length", `${n}`], (ran) => {
-      const title = app.t(words.reads).replace("MODEL", told.spec).replace("N", `${n}`);
+      const title = app.t(words.reads).replace("N", `${n}`).replace("MODEL", told.spec + (spelled(told) === told.file ? "" : ` + ${names[method] ?? ""}`));
       if (ran.code) return fill(text, h("h3", {}, title), h("p", { class: "error", role: "alert" }, sentence(ran)));
       const said = JSON.parse(ran.text) as SaidText;
       fill(text, h("h3", {}, title), coloured(said), h("p", { class: "faint" }, app.t(words.legend).replace("BITS", said.bits.toFixed(2)).replace("RIGHT", `${said.right}`).replace("COUNT", `${said.bytes.length}`)));
@@ -115,8 +118,8 @@ function length(root: HTMLElement, models: readonly Trained[], app: App): void {
   const controls = h("div", { class: "demo-controls" }, h("fieldset", { class: "choices" }, h("legend", {}, app.t(words.models)), ...boxes));
   app.slider(controls, { label: app.t(words.length), value: times, min: 1, max: 16, log: true }, (v) => { times = v; soon(); });
   controls.append(
-    chooser(app.t(words.method), [["", app.t(words.none)], ["ntk", "NTK"], ["yarn", "YaRN"]], method, (v) => { method = v; draw(); }),
-    chooser(app.t(words.model), models.map((m) => [m.file, m.spec]), told.file, (v) => { told = models.find((m) => m.file === v) ?? told; draw(); }));
+    chooser(app.t(words.method), [["", app.t(words.none)], ...Object.entries(names)], method, (v) => { method = v; draw(); }),
+    chooser(app.t(words.reader), models.map((m) => [m.file, m.spec]), told.file, (v) => { told = models.find((m) => m.file === v) ?? told; draw(); }));
   fill(root, controls, out, text);
   draw();
 }

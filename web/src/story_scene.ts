@@ -3,7 +3,7 @@
 // What a scene of the story is made of. A scene is data: text, formulas, and demos whose commands hold {name} where a
 // control's value belongs. story.ts lays it out, story_demo.ts runs it; the tool computes.
 
-import type { Words } from "./app";
+import type { State, Words } from "./app";
 import type { Formulas } from "./marked";
 
 export interface SliderControl {
@@ -16,6 +16,7 @@ export interface SliderControl {
   step?: number;
   log?: boolean;
   play?: number; // it runs by itself when asked: milliseconds per step
+  begins?: boolean; // and once unasked, when it comes into sight, where motion is welcome
 }
 
 export interface Option {
@@ -65,6 +66,7 @@ export interface Clock {
   command: string[]; // a table from position 0 on
   at: string; // "{t}"
   other?: string; // of arrows: the key's position
+  both?: string; // by how much both are moved
   hands?: [number, number][]; // of dials: which elements of a code are x and y; none: cos and sin of a rotation
 }
 
@@ -83,4 +85,5 @@ export interface Scene {
   text: { en: string[]; zh: string[] }; // the whole argument, folded; each language on its own
   demos: Demo[];
   tries?: Words; // "try this"
+  next?: { label: Words; to: Partial<State> }[]; // where a reader goes on
 }

@@ -87,7 +87,7 @@ export const words = {
   unfit: say("This encoding does not have this view.", "这种编码没有此视图。"),
   readHint: say("Point at the picture, or focus it and use the arrow keys, to read values.",
     "用指针指向图，或聚焦后用方向键，即可读数。"),
-  sentenceFirst: say("the dog chased the other dog", "狗 追 另 一 只 狗"),
+  sentenceFirst: say("the dog chased the other dog", "狗 追 另一只 狗"),
   masked: say("no value", "无值"),
 
   // properties

@@ -48,7 +48,7 @@ export function skip(why) {
 /** Every message of the console and every request is kept; trouble(page) is what should not have been. */
 export async function open(browser, url, options = {}) {
   const page = await browser.newPage({ reducedMotion: "reduce", ...options });
-  const own = url.startsWith("file:") ? [url.replace(/#.*/, "")] : ["", "page.js", "page.css", "posenc.wasm", "claims.en.json", "claims.zh.json", "properties.json", "models.json", "text.txt", ...["alibi", "learned", "none", "rope", "sinusoidal", "t5"].map((n) => `${n}-1.safetensors`)].map((f) => new URL(f, url).href);
+  const own = url.startsWith("file:") ? [url.replace(/#.*/, "")] : ["", "page.js", "page.css", "posenc.wasm", "claims.en.json", "claims.zh.json", "properties.json", "race.json", "models.json", "text.txt", ...["alibi", "learned", "none", "rope", "sinusoidal", "t5"].map((n) => `${n}-1.safetensors`)].map((f) => new URL(f, url).href);
   page.troubles = [];
   page.on("console", (m) => ["error", "warning", "warn", "assert"].includes(m.type()) && page.troubles.push(`console: ${m.text()}`));
   page.on("pageerror", (e) => page.troubles.push(`exception: ${e.message}`));

@@ -82,8 +82,13 @@ check("clocks run when asked, by steps where motion is not wanted, and hands are
     const at = () => page.evaluate(() => Number(document.querySelector("#scene-waves input[type=number]").value));
     await page.evaluate(() => document.getElementById("scene-waves").scrollIntoView({ behavior: "instant" }));
     await settle(page);
+    if (reducedMotion === "no-preference") { // it began by itself
+      await page.waitForFunction(() => document.querySelector("#scene-waves .play").textContent === "❚❚");
+      await page.locator("#scene-waves .play").first().click();
+    }
     const before = await at();
-    that((await at()) === before, "it moves by itself");
+    await page.waitForTimeout(200);
+    that((await at()) === before, "it moves by itself, or a press does not stop it");
     await page.locator("#scene-waves .play").first().click();
     await page.waitForFunction((b) => Number(document.querySelector("#scene-waves input[type=number]").value) > b, before);
     if (reducedMotion === "reduce") that((await at()) === before + 1, `a press is ${(await at()) - before} steps`);
@@ -108,6 +113,58 @@ check("clocks run when asked, by steps where motion is not wanted, and hands are
     that((await values()) !== held, `no hand follows the pointer: ${held}`);
     calm(page);
     await page.close();
+  }
+});
+
+check("what moves begins by itself, leaves the link alone and stops at a touch; still where motion is not wanted", async () => {
+  const at = (page, id) => page.evaluate((id) => Number(document.querySelector(`#scene-${id} .slider:has(.play) input[type=number]`).value), id);
+  for (const reducedMotion of ["no-preference", "reduce"]) {
+    const page = await visit("en", "story&step=waves", { reducedMotion }), moves = reducedMotion === "no-preference", first = await at(page, "waves");
+    await page.waitForTimeout(1500);
+    that((await at(page, "waves")) > first === moves, `${reducedMotion}: from ${first} to ${await at(page, "waves")}`);
+    that(!(await page.evaluate(() => location.hash)).includes("demo"), "the link follows what moves by itself");
+    const box = await page.locator("#scene-waves .dial svg").first().boundingBox();
+    await page.mouse.click(box.x + box.width / 2 + 20, box.y + box.height / 2);
+    const touched = await at(page, "waves");
+    await page.waitForTimeout(600);
+    that((await at(page, "waves")) === touched, "a touch does not stop it");
+    await page.close();
+  }
+});
+
+check("query and key move together, and the angle between them stays", async () => {
+  const page = await visit("en", "story&step=rotary"), hands = (kind) => page.evaluate((kind) => [...document.querySelectorAll(`#scene-rotary .hand.${kind} line`)].map((l) => `${Number(l.getAttribute("x2")).toFixed(2)} ${Number(l.getAttribute("y2")).toFixed(2)}`).join(), kind);
+  const before = [await hands("query"), await hands("key"), await hands("between")];
+  await page.locator("#scene-rotary .slider input[type=range]").nth(2).fill("37");
+  await settle(page);
+  that((await hands("query")) !== before[0] && (await hands("key")) !== before[1] && (await hands("between")) === before[2], "the hands do not turn alike");
+  await page.close();
+});
+
+check("a link and Contents lead to their scene, where motion is allowed too", async () => {
+  for (const [width, height] of [[1200, 900], [390, 844]]) {
+    const page = await visit("en", "story", { viewport: { width, height }, reducedMotion: "no-preference" }), scenes = await scenesOf(page);
+    const there = async (id, how) => {
+      await page.waitForTimeout(600); // what is drawn late has come
+      await settle(page, "all");
+      const top = await page.evaluate((id) => document.getElementById(`scene-${id}`).getBoundingClientRect().top, id);
+      that(Math.abs(top - 16) < 8, `${how} to ${id} at ${width} pixels: its top is at ${Math.round(top)}`);
+    };
+    for (const id of [scenes[3], scenes[9], scenes.at(-2), scenes[1]]) {
+      await follow(page, `#tab=story&lang=en&step=${id}`);
+      await there(id, "a link");
+    }
+    await page.evaluate(() => { scrollTo({ top: 0 }); document.querySelector(".contents details").open = true; });
+    await page.locator(`.contents a[data-scene=${scenes[8]}]`).click();
+    await there(scenes[8], "Contents");
+    await page.evaluate(() => scrollTo({ top: 0 }));
+    await page.locator(`.contents a[data-scene=${scenes[8]}]`).click();
+    await there(scenes[8], "Contents, once more,");
+    const opened = await visit("en", `story&step=${scenes[7]}`, { viewport: { width, height }, reducedMotion: "no-preference" });
+    that(Math.abs(await opened.evaluate((id) => document.getElementById(`scene-${id}`).getBoundingClientRect().top, scenes[7]) - 16) < 8, "a link that opens the page misses its scene");
+    calm(page);
+    await page.close();
+    await opened.close();
   }
 });
 

@@ -18,6 +18,12 @@ check("the cheat-sheet has a row per encoding, with the tool's verdicts, and is 
       const wanted = registry.claims.filter((c) => !["any-length", "endless", "learned"].includes(c)).map((c) => of.get(c) ?? "–").join("") + (of.get("any-length") === "✓" && of.get("endless") === "✓" ? "✓" : "✗");
       that(rows.find(([n]) => n === name)[1] === wanted, `${name}: ${rows.find(([n]) => n === name)[1]}; the tool says ${wanted}`);
     }
+    const losses = Object.fromEntries(await page.evaluate(() => [...document.querySelectorAll(".sheet [data-row]")].map((r) => [r.dataset.row, [...r.querySelectorAll(".loss")].map((s) => s.textContent).join(" ")])));
+    for (const [name, line] of [["rope", /^\| rope \|.*$/m], ["alibi", /^\| alibi \|.*$/m], ["sinusoidal", /^\| sinusoidal, added \|.*$/m], ["transformer-xl", /^\| transformer-xl \|.*$/m]]) {
+      const [, , near, , , , far] = line.exec(readFileSync(join(web, "..", "docs", "results.md"), "utf8"))[0].replaceAll("**", "").split("|").map((c) => c.trim());
+      that(losses[name] === `${near} ${far}`, `${name}: ${losses[name]}; docs/results.md has ${near} ${far}`);
+    }
+    that(losses.learned.endsWith(lang === "zh" ? "不能" : "cannot") && losses.integer === "– –", `${losses.learned}; ${losses.integer}`);
     const pdf = (await page.pdf({ preferCSSPageSize: true })).toString("latin1");
     that(/\/Count 1\b/.test(pdf), `${/\/Count \d+/.exec(pdf)} pages`);
     calm(page);
@@ -32,6 +38,13 @@ check("embed=1 leaves one figure", async () => {
   that((await seen()) === "drawing whole", await seen());
   await follow(page, "#tab=story&step=dogs&embed=1");
   that((await seen()) === "scene-dogs whole", await seen());
+  await follow(page, "#tab=story&step=waves&embed=1");
+  that((await seen()) === "scene-waves whole", await seen());
+  await follow(page, "#tab=story&embed=1");
+  that((await seen()) === "scene-dogs whole", await seen());
+  const wrong = await open(browser, `${disk}#a=nonsense&embed=1`, { viewport: { width: 640, height: 560 } });
+  that(await wrong.evaluate(() => document.querySelector(".unread .error").checkVisibility() && /nonsense/.test(document.querySelector(".unread").textContent)), "a wrong spec leaves an empty frame");
+  await wrong.close();
   calm(page);
   await page.close();
 });

@@ -55,7 +55,8 @@ if (existsSync(join(models, "rope-1.safetensors"))) {
     const asTrained = await said();
     await demo.locator("select").first().selectOption("ntk");
     await settle(page, "all");
-    const ntk = await said();
+    const ntk = await said(), heading = await demo.locator("h3:not(.hidden)").textContent();
+    that(heading === "What rope + NTK makes of the end of a text of 512 bytes", heading);
     await demo.locator("select").nth(1).selectOption({ label: "t5:direction=causal" });
     await settle(page, "all");
     const t5 = await said();

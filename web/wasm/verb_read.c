@@ -104,7 +104,8 @@ static pe_status read_view_loss(reading *r)
         if (!s)
             read_add_line(r);
         if (s == PE_ERR_POSITION) { /* it cannot go so far, which is a result */
-            snprintf(cannot, sizeof cannot, " %.300s", r->err.text);
+            const char *name = pe_encoding_spec(model_encoding(r->m));
+            snprintf(cannot, sizeof cannot, say((words){ " %s has no codes so far out.", "%s 没有这么远的编码。" }, r->language), name);
             s = PE_OK;
         }
     }
