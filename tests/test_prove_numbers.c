@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * labels: core; tier: test; cost: 7 s; needs: prove; sanitize: all
+ * labels: core; tier: test; cost: 12 s; needs: prove; sanitize: all
  *
  * Numbers of the evidence, worked out here by other means; the parts that measures are made of; properties of a spec.
  */
@@ -208,10 +208,11 @@ static double integer_in_bf16(long length)
 TEST(bfloat16_drowns_the_step_of_integers_by_as_much_as_its_bits_say)
 {
     prove_finding f = measured("bfloat16-is-enough", NULL);
-    assert_true(fabs(number(&f, "step against rounding", "integer, n = 4096") - integer_in_bf16(4096)) < 1e-6);
-    assert_true(fabs(number(&f, "step against rounding", "integer, n = 131072") - integer_in_bf16(131072)) < 1e-6);
+    assert_true(fabs(number(&f, "step against rounding", "integer, d = 64, n = 4096") - integer_in_bf16(4096)) < 1e-6);
+    assert_true(fabs(number(&f, "step against rounding", "integer, d = 64, n = 131072") - integer_in_bf16(131072)) < 1e-6);
     for (int n = 2; n < f.count; n++) { /* ranked: the best first, within a length */
-        bool same = !strcmp(strrchr(f.number[n].of, ' '), strrchr(f.number[n - 1].of, ' '));
+        const char *size = strstr(f.number[n].of, "d = "), *before = strstr(f.number[n - 1].of, "d = ");
+        bool same = size && before && !strcmp(size, before);
         bool both = !strcmp(f.number[n].unit, "dB") && !strcmp(f.number[n - 1].unit, "dB");
         assert_true(!same || !both || f.number[n].value <= f.number[n - 1].value);
     }
@@ -221,14 +222,14 @@ TEST(bfloat16_drowns_the_step_of_integers_by_as_much_as_its_bits_say)
 TEST(what_is_no_ratio_is_told_as_what_it_is)
 {
     prove_finding f = measured("float16-is-enough", NULL);
-    assert_true(number(&f, "exact: rounding error", "binary, n = 4096") == 0);
-    assert_true(number(&f, "numbers that overflow", "xpos, n = 131072") > 1);
+    assert_true(number(&f, "exact: rounding error", "binary, d = 64, n = 4096") == 0);
+    assert_true(number(&f, "numbers that overflow", "xpos, d = 64, n = 131072") > 1);
     int told = 0, rows = 0;
     for (int n = 1; n < f.count; n++)
-        told += strstr(f.number[n].of, ", n = 131072") != NULL;
+        told += strstr(f.number[n].of, ", d = 64, n = 131072") != NULL;
     for (int n = 0; n < pe_info_count(); n++)
         rows += pe_info_at(n)->hooks != 0;
-    assert_int_equal(number(&f, "left out: tables of more than 2^20 numbers", "n = 131072"), rows - told);
+    assert_int_equal(number(&f, "left out: tables of more than 2^20 numbers", "d = 64, n = 131072"), rows - told);
 }
 
 /* A number is off by a part in 2^9 at most, uniformly in its last place: q.k by about 2^-9 sqrt(2/3) of its size. */
@@ -325,14 +326,67 @@ TEST(tokens_without_residuals_become_one)
     for (int l = 0; l <= 6; l++) {
         char of[60], fitted[60];
         snprintf(of, sizeof of, "sinusoidal, d = 32, H = 4, %d", l);
-        snprintf(fitted, sizeof fitted, "sinusoidal, d = 32, H = 4, n = 384, %d", l); /* 24 texts of 16 tokens */
-        double r2 = number(&f, "R^2 of a token's place; n tokens fitted, after layers", fitted);
+        snprintf(fitted, sizeof fitted, "sinusoidal, d = 32, H = 4, n = 672, %d", l); /* 42 texts of 16 tokens */
+        double r2 = number(&f, "R^2 after so many layers", fitted);
         double spread = number(&f, "tokens less their mean, of their size, after layers", of);
         assert_true(r2 >= 0 && r2 <= 1);
         assert_true(spread <= before * 1.1);
         before = spread < 1e-4 ? 1e-4 : spread; /* per cent: float32's rounding */
     }
     assert_true(before < 1e-3);
+}
+
+/* 32 elements and a 1 are 33 unknowns: 84 tokens, the least fit here, are not three times as many, and are shown only. */
+TEST(a_probe_that_is_fitted_on_too_few_tokens_is_not_counted)
+{
+    prove_given g = claim_of("residuals-carry-position")->given;
+    g.heads = 4;
+    g.head_dim = 8;
+    g.length = 12;
+    prove_finding f = measured("residuals-carry-position", &g);
+    assert_string_equal(f.number[0].of, "/ 40"); /* 20 seeds, 504 and 252 tokens */
+    number(&f, "least R^2 of any layer, of that of the input", "sinusoidal, d = 32, H = 4, n = 504");
+    number(&f, "the same, too few tokens fitted, not counted", "sinusoidal, d = 32, H = 4, n = 84");
+}
+
+/* Of no code nothing can be kept: such runs are counted apart. */
+TEST(a_place_that_the_input_does_not_have_cannot_be_lost)
+{
+    prove_given g = claim_of("residuals-carry-position")->given;
+    g.heads = 4;
+    g.head_dim = 8;
+    g.spec[0] = "none";
+    prove_finding f = measured("residuals-carry-position", &g);
+    assert_int_equal(f.verdict, PROVE_REFUTED);
+    assert_int_equal(f.number[0].value, 0);
+    assert_true(number(&f, "left out: runs whose input tells no place", NULL) > 0);
+    assert_non_null(strstr(f.because.en, "nothing to keep"));
+}
+
+/* The rule names the sizes that are measured: the claim's own, or those that are given. */
+TEST(a_rule_names_the_sizes_it_is_measured_at)
+{
+    static const struct {
+        const char *claim;
+        pe_shape shape;
+        const char *says, *lacks;
+    } row[] = {
+        { "two-dogs", { 0 }, "width 512 with 8 heads", "head_dim" },
+        { "two-dogs", { .heads = 2, .head_dim = 8 }, "Sizes: heads 2, head_dim 8, model_dim 16.", "512" },
+        { "residuals-carry-position", { 0 }, "width 512 with 8 heads", "head_dim" },
+        { "residuals-carry-position", { .heads = 4, .head_dim = 16 }, "Sizes: heads 4, head_dim 16", "512" },
+        { "bfloat16-is-enough", { .heads = 1, .head_dim = 8 }, "Sizes: heads 1, head_dim 8", "512" },
+        { "bfloat16-breaks-relative", { 0 }, "Sizes: head_dim 128.", "heads" },
+        { "trained-reach", { 0 }, "near means nearer than halfway.", "Sizes" },
+    };
+    char rule[PROVE_RULE_ROOM];
+    for (int n = 0; n < COUNT(row); n++)
+        for (int l = 0; l < 2; l++) {
+            prove_rule(rule, claim_of(row[n].claim), row[n].shape, l ? CHINESE : ENGLISH);
+            if (!l && (!strstr(rule, row[n].says) || strstr(rule, row[n].lacks)))
+                fail_msg("%s: %s", row[n].claim, rule);
+            assert_true(strlen(rule) < PROVE_RULE_ROOM - 1);
+        }
 }
 
 /* Every seed is another draw, the pool changes no bit, and the spread is that of the seeds. */

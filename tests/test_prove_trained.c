@@ -112,6 +112,29 @@ static model *alike(model *m)
     return m;
 }
 
+/* Words and codes on one line, at different places of it. */
+static model *along(model *m)
+{
+    fill(m, "embed", 0);
+    fill(m, "position.table", 0);
+    for (int64_t w = 0; w < 256; w++)
+        row(m, "embed", w)[0] = (real)(1 + w);
+    for (int64_t t = 0; t < LENGTH; t++)
+        row(m, "position.table", t)[0] = (real)(1 + t);
+    return m;
+}
+
+/* Apart, but for one element that all words and all codes share. */
+static model *apart_from_a_mean(model *m)
+{
+    apart(m);
+    for (int64_t w = 0; w < 256; w++)
+        row(m, "embed", w)[2] = 100;
+    for (int64_t t = 0; t < LENGTH; t++)
+        row(m, "position.table", t)[2] = 100;
+    return m;
+}
+
 static prove_models *open_models(void)
 {
     prove_models *p;
@@ -187,16 +210,45 @@ static void must_be(const char *name, const char *spec, const char *second, prov
     prove_models_free(p);
 }
 
+static void must_say(const char *name, const char *spec, const char *says)
+{
+    prove_models *p = open_models();
+    prove_finding f = found(name, p, spec, NULL);
+    if (!strstr(f.because.en, says))
+        fail_msg("%s of %s: '%s' is not in: %s", name, spec, says, f.because.en);
+    prove_models_free(p);
+}
+
 /* ---------------------------------------------------------------- verdicts */
 
 TEST(words_and_codes_are_orthogonal_where_they_share_no_element)
 {
     put(apart(made(LEARNED, 1)), "learned", 1, LENGTH);
     must_be("trained-orthogonal", "learned", NULL, PROVE_HOLDS);
-    put(alike(made(LEARNED, 1)), "learned", 1, LENGTH);
+    put(along(made(LEARNED, 1)), "learned", 1, LENGTH);
     must_be("trained-orthogonal", "learned", NULL, PROVE_REFUTED);
     put(apart(made(LEARNED, 1)), "learned", 2, LENGTH);
     must_be("trained-orthogonal", "learned", NULL, PROVE_DEPENDS);
+    must_say("trained-orthogonal", "learned", "the encoding and the seed");
+}
+
+TEST(a_mean_that_words_and_codes_share_is_what_the_answer_depends_on)
+{
+    put(apart_from_a_mean(made(LEARNED, 1)), "learned", 1, LENGTH);
+    must_be("trained-orthogonal", "learned", NULL, PROVE_DEPENDS);
+    must_say("trained-orthogonal", "learned", "the common mean");
+}
+
+/* Controls come out on either side of chance, whatever the model has learned. */
+TEST(controls_of_right_angles_lie_on_both_sides)
+{
+    put(made(LEARNED, 1), "learned", 1, LENGTH);
+    prove_models *p = open_models();
+    prove_finding f = found("trained-orthogonal", p, "learned", NULL);
+    double law = number(&f, "mean |cos| of random directions, sqrt(2 / (pi d))", NULL);
+    assert_true(number(&f, "control: codes less what lies along words", "learned") < law);
+    assert_true(fabs(number(&f, "control: codes turned at random", "learned") / law - 1) < 0.2);
+    prove_models_free(p);
 }
 
 TEST(a_sum_is_read_where_words_and_codes_share_no_element)
@@ -215,6 +267,7 @@ TEST(a_stream_that_nothing_is_added_to_keeps_the_place)
     must_be("trained-residuals", "learned", NULL, PROVE_REFUTED);
     put(silent(apart(made(LEARNED, 1))), "learned", 2, LENGTH);
     must_be("trained-residuals", "learned", NULL, PROVE_DEPENDS);
+    must_say("trained-residuals", "learned", "none of them decides alone"); /* the seed does */
 }
 
 TEST(even_attention_looks_halfway_back)

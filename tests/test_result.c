@@ -206,6 +206,34 @@ TEST(a_wide_table_is_printed_in_blocks)
     result_free(r);
 }
 
+/* Where two rows have the same first cell, the second column is repeated with it: each row stays told apart. */
+TEST(blocks_of_rows_with_one_name_repeat_what_tells_them_apart)
+{
+    char label[20];
+    memory m;
+    result *r = result_new();
+    result_open(r, RESULT_TABLE, "t", "");
+    for (int row = 0; row < 3; row++) {
+        result_open(r, RESULT_RECORD, NULL, "");
+        result_text(r, "what", "what", "R^2");
+        result_text(r, "of", "of", row == 0 ? "layer 0" : row == 1 ? "layer 1" : "layer 2");
+        for (int i = 0; i < 12; i++) {
+            snprintf(label, sizeof label, "column%d", i);
+            result_int(r, label, label, 1000 * row + i);
+        }
+        result_close(r);
+    }
+    result_close(r);
+    const char *text = written(&m, r, RESULT_AS_TEXT, (result_screen){ .columns = 60 });
+    assert_true(widest_line(text) <= 60);
+    assert_true(count_of(text, "R^2") > 3);
+    for (int row = 0; row < 3; row++) {
+        snprintf(label, sizeof label, "layer %d", row);
+        assert_int_equal(3 * count_of(text, label), count_of(text, "R^2"));
+    }
+    result_free(r);
+}
+
 TEST(lines_end_before_the_margin)
 {
     static const char *const texts[] = {

@@ -44,6 +44,7 @@ typedef struct prove_line {
     const prove_group *group;
     const prove_claim *claim;
     const char *spec; /* NULL: its own */
+    pe_shape shape;   /* 0: the claim's own */
     prove_finding found;
     bool failed; /* err says why: this spec cannot be measured so */
     pe_error err;
@@ -341,7 +342,9 @@ static void add_line(const prove_run *r)
         result_shown(out, g == CHINESE ? "%s：%s" : "%s: %s", l->spec, sentence);
     result_text(out, "because", say(reason_label, g), l->failed ? l->err.text : say(l->found.because, g));
     result_below(out);
-    result_text(out, "rule", say(rule_label, g), l->claim->rule.en ? say(l->claim->rule, g) : NULL);
+    char rule[PROVE_RULE_ROOM];
+    prove_rule(rule, l->claim, l->shape, g);
+    result_text(out, "rule", say(rule_label, g), *rule ? rule : NULL);
     result_below(out);
     result_text(out, "source", say(source_label, g), l->claim->source);
     result_below(out);
@@ -400,9 +403,12 @@ static void measure_line(prove_run *r, const char *spec)
 {
     prove_line *l = r->line;
     prove_means with = { r->pool, r->models };
-    l->failed = prove_measure(&l->found, l->claim, spec, given_shape(r->args), with, &l->err);
-    if (l->failed && spec && l->err.status != PE_ERR_NOMEM) /* it may need more room than the claim's own sizes */
-        l->failed = prove_measure(&l->found, l->claim, spec, job_shape(r->args), with, NULL);
+    l->shape = given_shape(r->args);
+    l->failed = prove_measure(&l->found, l->claim, spec, l->shape, with, &l->err);
+    if (!l->failed || !spec || l->err.status == PE_ERR_NOMEM)
+        return;
+    l->shape = job_shape(r->args); /* it may need more room than the claim's own sizes */
+    l->failed = prove_measure(&l->found, l->claim, spec, l->shape, with, NULL);
 }
 
 static void group_title(char out[200], const prove_group *g, language l)

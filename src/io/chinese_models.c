@@ -67,7 +67,7 @@ const words chinese_models[] = {
     { "2i/(d-2) instead of 2i/d", "用 2i/(d-2) 代替 2i/d" },
     { "the pairs of the coordinates are interleaved, sections {}", "各坐标的对交错排列，sections 为 {}" },
     { "each coordinate has a block of pairs, one after the other: {}", "每个坐标占连续的一段对：{}" },
-    { "{} coordinates per token, split {}", "每个 token {} 个坐标，按 {} 划分" },
+    { "{} coordinates per token, split {}", "每个词元 {} 个坐标，按 {} 划分" },
     { "scaled to -1..1 over {} cells", "在 {} 个格上缩放到 -1..1" },
     { "queries are multiplied by {} at position t", "位置 t 的查询乘以 {}" },
     { "values are rotated too", "值也旋转" },
@@ -289,7 +289,7 @@ const words chinese_models[] = {
       "2019, 1910.10683). There is nothing to set; far tokens all look equally far.",
       "T5 的分桶让超过 max_distance "
       "的距离共用一个偏置，所以任何长度都有定义（Raffel 等 "
-      "2019，1910.10683）。没有要设置的；远处的 token 看起来一样远。" },
+      "2019，1910.10683）。没有要设置的；远处的词元看起来一样远。" },
     { "The model has no position encoding, only the causal mask (Kazemnejad et al. 2023, 2305.19466). There is "
       "nothing to set; such models lose quality past the trained length all the same.",
       "模型没有位置编码，只有因果掩码（Kazemnejad 等 "

@@ -62,10 +62,10 @@ const words chinese_registry[] = {
       "二维窗口内，每个头、每个相对偏移一个可训练偏置。" },
     { "Subtracts what a forget gate per token and head, computed from the token, forgets between the key and "
       "the query.",
-      "每个 token、每个头有一个由 token "
+      "每个词元、每个头有一个由词元"
       "内容算出的遗忘门；分数减去从键到查询之间所遗忘的部分。" },
     { "Adds a bias by distance that the query's token mixes from trained profiles; zero past the last one.",
-      "由查询的 token "
+      "由查询的词元"
       "把若干可训练的距离曲线混合成偏置；超出最后一个距离后为零。" },
     { "N: distances 0 to N-1 have a trained profile; nothing is added past them",
       "N：距离 0 到 N-1 各有一行可训练曲线；更远处不加" },
@@ -100,7 +100,7 @@ const words chinese_registry[] = {
     { "whether sin or cos comes first", "sin 与 cos 谁在前" },
     { "exponent 2i/d, or 2i/(d-2) = i/(d/2-1)", "指数取 2i/d，或 2i/(d-2) = i/(d/2-1)" },
     { "added to every position (fairseq: 2)", "加到每个位置上的偏移（fairseq：2）" },
-    { "coordinates per token", "每个 token 的坐标个数" },
+    { "coordinates per token", "每个词元的坐标个数" },
     { "number of positions in the table; one number per axis: rows=14/14",
       "表中的位置数；每个轴一个数：rows=14/14" },
     { "added to every position (OPT, BART: 2)", "加到每个位置上的偏移（OPT、BART：2）" },
@@ -194,9 +194,9 @@ const words chinese_registry[] = {
     { "one table shared by all heads, or one per head", "各头共用一张表，或每头一张" },
     { "largest distance to earlier keys in the table", "表中向左的最大距离" },
     { "largest distance to later keys in the table", "表中向右的最大距离" },
-    { "number of tokens in a segment", "一段的 token 数" },
+    { "number of tokens in a segment", "一段的词元数" },
     { "number of remembered tokens before the segment, as keys with smaller positions",
-      "段之前记忆的 token 数，作为位置更小的键" },
+      "段之前记忆的词元数，作为位置更小的键" },
     { "number of buckets on each side; 0: no buckets, distances are clipped at max",
       "每一侧的桶数；0：不分桶，距离在 max 处截断" },
     { "distance at which the last bucket begins", "最后一个桶起始的距离" },
@@ -261,6 +261,7 @@ const words chinese_registry[] = {
       "Haviv et al. 2022（没有位置编码的因果模型）" },
     { "Thinking Machines Lab 2026 (transformers' inkling)",
       "Thinking Machines Lab 2026（transformers 的 inkling）" },
+    { "paper|folklore", "常识性做法，无确切出处" },
     { "folklore; the step between integers and sinusoids", "常识性做法；从整数到正弦之间的一步" },
     { "Su 2020 (kexue.fm/archives/7947)", "苏剑林 2020（kexue.fm/archives/7947）" },
     { "Llama 4 (some layers)", "Llama 4（部分层）" },

@@ -109,6 +109,47 @@ pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *sp
     return spec ? measure_spec(out, c, g, spec, err) : c->measure(out, &g, err);
 }
 
+/* ---------------------------------------------------------------- the rule, with sizes */
+
+static void rule_append(char out[PROVE_RULE_ROOM], const char *text)
+{
+    size_t used = strlen(out);
+    snprintf(out + used, PROVE_RULE_ROOM - used, "%s", text);
+}
+
+/* " Sizes: heads 4, head_dim 16, model_dim 64." */
+static void append_sizes(char out[PROVE_RULE_ROOM], const prove_given *g, language l)
+{
+    static const char *const names[] = { "heads", "head_dim", "model_dim" };
+    const int64_t size[] = { g->heads, g->head_dim, g->model_dim };
+    bool chinese = l == CHINESE, first = true;
+    char one[40];
+    for (int n = 0; n < 3; n++) {
+        if (!size[n])
+            continue;
+        rule_append(out, first ? (chinese ? "尺寸：" : " Sizes: ") : (chinese ? "，" : ", "));
+        snprintf(one, sizeof one, "%s %lld", names[n], (long long)size[n]);
+        rule_append(out, one);
+        first = false;
+    }
+    if (!first)
+        rule_append(out, chinese ? "。" : ".");
+}
+
+void prove_rule(char out[PROVE_RULE_ROOM], const prove_claim *c, pe_shape shape, language l)
+{
+    prove_given g = c->given;
+    bool own = c->sizes.en && !shape.heads && !shape.head_dim && !shape.model_dim;
+    snprintf(out, PROVE_RULE_ROOM, "%s", c->rule.en ? say(c->rule, l) : "");
+    if (!*out || c->trained || c->kind != PROVE_MEASURED)
+        return;
+    if (own) {
+        rule_append(out, l == CHINESE ? "" : " ");
+        rule_append(out, say(c->sizes, l));
+    } else if (!resize(&g, shape, NULL))
+        append_sizes(out, &g, l);
+}
+
 /* ---------------------------------------------------------------- what was found */
 
 void prove_say(prove_finding *f, prove_verdict v, words because)

@@ -327,18 +327,19 @@ static pe_status measure_memory_cost(prove_finding *out, const prove_given *g, p
 
 /* ---------------------------------------------------------------- the claims */
 
-#define SMALL .heads = 2, .head_dim = 32, .model_dim = 64, .causal = true, .seed = 10
 #define FAR .length = 131072
+#define ROUNDED .causal = true, .seed = 10, FAR /* sizes: its own */
 #define CODED PE_HOOK_EMBED | PE_HOOK_ROTATE | PE_HOOK_CONTENT | PE_HOOK_BIAS /* hooks that use positions */
 
-/* The rule of the claims about both 16-bit types. */
-static const char moved_rule[] =
-    "A way to rotate breaks if scores at one distance change more at + 131072, in each of 20 seeds, than in any seed "
-    "at + "
-    "256: the paper's claim is that it grows with the context. It holds if all three break.";
-static const char moved_rule_zh[] =
-    "一种旋转方式失效的条件：等距离分数在 + 131072 处的变化，20 个随机种子下都大于任一种子在 + 256 处的变化"
-    "（论文的说法是随上下文增大）。三种都失效则成立。";
+static const char rounded_rule[] =
+    "It holds if, at 4096 and at 131072 positions, in each of 20 seeds, the step of the code between neighbours has "
+    "more power than its rounding (above 0 dB), for every encoding: below that, neighbours share codes. It is refuted "
+    "if it is so for none.";
+static const char rounded_rule_zh[] =
+    "成立的条件：在 4096 和 131072 个位置上，20 个随机种子下，每种编码相邻位置的步长功率都大于其舍入误差（高于 0 dB）；"
+    "低于它，相邻位置就分不开。没有一种如此则不成立。";
+static const char rounded_sizes[] = "Sizes: width 64 with 2 heads (20 seeds) and 512 with 8 (5 seeds).";
+static const char rounded_sizes_zh[] = "尺寸：宽 64、2 头（20 个随机种子）和宽 512、8 头（5 个）。";
 
 static const prove_claim claims[] = {
     { .name = "bfloat16-is-enough",
@@ -346,12 +347,9 @@ static const prove_claim claims[] = {
       .put = { "Kept in bfloat16, what it makes of a position still tells neighbours apart.",
                "用 bfloat16 存储，它给出的位置仍能区分相邻位置。" },
       .source = "Kalamkar et al. 2019 (arXiv:1905.12322): of networks at large",
-      .rule = { "It holds if, at 4096 and at 131072 positions, the step of the code between neighbours has "
-                "more power than its rounding (above 0 dB), for every encoding: below that, neighbours share "
-                "codes.",
-                "成立的条件：在 4096 和 131072 个位置上，每种编码相邻位置的步长功率都大于其舍入误差（高于 0 d"
-                "B）；低于它，相邻位置就分不开。" },
-      .given = { SMALL, FAR },
+      .rule = { rounded_rule, rounded_rule_zh },
+      .sizes = { rounded_sizes, rounded_sizes_zh },
+      .given = { ROUNDED },
       .measure = measure_bf16,
       .takes = CODED },
     { .name = "float16-is-enough",
@@ -359,12 +357,9 @@ static const prove_claim claims[] = {
       .put = { "Kept in float16, what it makes of a position still tells neighbours apart.",
                "用 float16 存储，它给出的位置仍能区分相邻位置。" },
       .source = "Micikevicius et al. 2017 (arXiv:1710.03740)",
-      .rule = { "It holds if, at 4096 and at 131072 positions, the step of the code between neighbours has "
-                "more power than its rounding (above 0 dB), for every encoding: below that, neighbours share "
-                "codes.",
-                "成立的条件：在 4096 和 131072 个位置上，每种编码相邻位置的步长功率都大于其舍入误差（高于 0 d"
-                "B）；低于它，相邻位置就分不开。" },
-      .given = { SMALL, FAR },
+      .rule = { rounded_rule, rounded_rule_zh },
+      .sizes = { rounded_sizes, rounded_sizes_zh },
+      .given = { ROUNDED },
       .measure = measure_f16,
       .takes = CODED },
     { .name = "bfloat16-breaks-relative",
@@ -373,7 +368,7 @@ static const prove_claim claims[] = {
       .put = { "In bfloat16 its scores depend on more than the distance, the more the longer the context.",
                "用 bfloat16 时，它的分数不再只取决于距离，上下文越长越严重。" },
       .source = "Wang et al. 2024 (arXiv:2411.13476)",
-      .rule = { moved_rule, moved_rule_zh },
+      .rule = { measure_moved_rule, measure_moved_rule_zh },
       .given = { .spec = { "rope" }, .head_dim = 128, FAR, .seed = 10 },
       .measure = measure_moved_bf16,
       .takes = PE_HOOK_ROTATE },
@@ -383,7 +378,7 @@ static const prove_claim claims[] = {
       .put = { "In float16 its scores depend on more than the distance, the more the longer the context.",
                "用 float16 时，它的分数不再只取决于距离，上下文越长越严重。" },
       .source = "Wang et al. 2024 (arXiv:2411.13476), of bfloat16",
-      .rule = { moved_rule, moved_rule_zh },
+      .rule = { measure_moved_rule, measure_moved_rule_zh },
       .given = { .spec = { "rope" }, .head_dim = 128, FAR, .seed = 10 },
       .measure = measure_moved_f16,
       .takes = PE_HOOK_ROTATE },
@@ -392,12 +387,9 @@ static const prove_claim claims[] = {
       .put = { "Kept in blocks of 8-bit numbers, what it makes of a position still tells neighbours apart.",
                "按块量化为 8 位，它给出的位置仍能区分相邻位置。" },
       .source = "Dettmers et al. 2022 (arXiv:2208.07339)",
-      .rule = { "It holds if, at 4096 and at 131072 positions, the step of the code between neighbours has "
-                "more power than its rounding (above 0 dB), for every encoding: below that, neighbours share "
-                "codes.",
-                "成立的条件：在 4096 和 131072 个位置上，每种编码相邻位置的步长功率都大于其舍入误差（高于 0 d"
-                "B）；低于它，相邻位置就分不开。" },
-      .given = { SMALL, FAR },
+      .rule = { rounded_rule, rounded_rule_zh },
+      .sizes = { rounded_sizes, rounded_sizes_zh },
+      .given = { ROUNDED },
       .measure = measure_q8,
       .takes = CODED },
     { .name = "4-bit-is-enough",
@@ -405,12 +397,9 @@ static const prove_claim claims[] = {
       .put = { "Kept in blocks of 4-bit numbers, what it makes of a position still tells neighbours apart.",
                "按块量化为 4 位，它给出的位置仍能区分相邻位置。" },
       .source = "Frantar et al. 2022 (arXiv:2210.17323)",
-      .rule = { "It holds if, at 4096 and at 131072 positions, the step of the code between neighbours has "
-                "more power than its rounding (above 0 dB), for every encoding: below that, neighbours share "
-                "codes.",
-                "成立的条件：在 4096 和 131072 个位置上，每种编码相邻位置的步长功率都大于其舍入误差（高于 0 d"
-                "B）；低于它，相邻位置就分不开。" },
-      .given = { SMALL, FAR },
+      .rule = { rounded_rule, rounded_rule_zh },
+      .sizes = { rounded_sizes, rounded_sizes_zh },
+      .given = { ROUNDED },
       .measure = measure_q4,
       .takes = CODED },
     { .name = "costs-no-time",
@@ -439,10 +428,11 @@ static const prove_claim claims[] = {
       .put = { "Any fast attention serves it.", "任何快速注意力都能配合它。" },
       .source = "Dao et al. 2022 (arXiv:2205.14135); Su et al. 2021, 3.3 (arXiv:2104.09864) on linear attention",
       .rule = { "It holds if plain attention on the q, k and v that an encoding has changed gives its "
-                "outputs to rounding (1e-9), for every encoding.",
-                "成立的条件：对每种编码，先改变 q、k、v 再做普通注意力，得到的输出都与它相等（舍入误差 1e-9 "
+                "outputs to rounding (1e-9), for every encoding, in each of 20 seeds.",
+                "成立的条件：对每种编码，先改变 q、k、v 再做普通注意力，20 个随机种子下得到的输出都与它相等（舍入误差 1e-9 "
                 "以内）。" },
-      .given = { .heads = 2, .head_dim = 16, .length = 36, .causal = true, .seed = 10 },
+      .sizes = MEASURE_SIZES,
+      .given = { .length = 36, .causal = true, .seed = 10 },
       .measure = measure_any_kernel,
       .takes = PROVE_ANY },
     { .name = "cache-can-move",
@@ -452,9 +442,10 @@ static const prove_claim claims[] = {
                "使用它时，键缓存可以丢掉最旧的词元并整体移动，而不必重新计算。" },
       .source = "Xiao et al. 2023, 3.2 (arXiv:2309.17453)",
       .rule = { "It holds if scores with moved keys equal scores with new keys to rounding (1e-9), for every "
-                "encoding.",
-                "成立的条件：对每种编码，平移缓存后的分数都与重新计算的分数相等（舍入误差 1e-9 以内）。" },
-      .given = { .heads = 2, .head_dim = 16, .length = 36, .causal = true, .seed = 10 },
+                "encoding, in each of 20 seeds.",
+                "成立的条件：对每种编码，20 个随机种子下，平移缓存后的分数都与重新计算的分数相等（舍入误差 1e-9 以内）。" },
+      .sizes = MEASURE_SIZES,
+      .given = { .length = 36, .causal = true, .seed = 10 },
       .measure = measure_cache_shift,
       .takes = PROVE_ANY },
     { .name = "keys-can-be-split",
@@ -464,9 +455,10 @@ static const prove_claim claims[] = {
                "使用它时，键可以分给互不知晓的多个工作单元分别计算。" },
       .source = "Dao et al. 2023, Flash-Decoding; Liu et al. 2023 (arXiv:2310.01889)",
       .rule = { "It holds if the outputs of two halves of the keys, merged, equal the whole to float32's "
-                "rounding (1e-5), for every encoding.",
-                "成立的条件：对每种编码，两半键合并后的输出都与整体相等（float32 舍入误差 1e-5 以内）。" },
-      .given = { .heads = 2, .head_dim = 16, .length = 36, .causal = true, .seed = 10 },
+                "rounding (1e-5), for every encoding, in each of 20 seeds.",
+                "成立的条件：对每种编码，20 个随机种子下，两半键合并后的输出都与整体相等（float32 舍入误差 1e-5 以内）。" },
+      .sizes = MEASURE_SIZES,
+      .given = { .length = 36, .causal = true, .seed = 10 },
       .measure = measure_split_keys,
       .takes = PROVE_ANY },
 };

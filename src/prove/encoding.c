@@ -154,6 +154,16 @@ prove_given measure_at_width(const prove_given *g, int64_t width)
     return one;
 }
 
+prove_given measure_sized(const prove_given *g, int n)
+{
+    prove_given one = *g;
+    bool wide = n % MEASURE_WIDE_EACH == MEASURE_WIDE_EACH - 1;
+    one.heads = g->heads ? g->heads : wide ? 8 : 4;
+    one.head_dim = g->head_dim ? g->head_dim : wide ? 64 : 16;
+    one.model_dim = g->model_dim ? g->model_dim : one.heads * one.head_dim;
+    return one;
+}
+
 measure_text measure_named(const char *before, double n)
 {
     measure_text t;
@@ -237,6 +247,14 @@ void measure_count(measure_tally *t, bool good)
         t->good++;
     else
         t->bad++;
+}
+
+bool measure_decides(const measure_tally *level, int levels)
+{
+    bool decides = true;
+    for (int n = 0; n < levels; n++)
+        decides = decides && (!level[n].good || !level[n].bad);
+    return decides;
 }
 
 void measure_conclude(const measure_tally *t, words what, const words because[PROVE_VERDICT_COUNT])

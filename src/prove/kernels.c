@@ -113,6 +113,26 @@ static pe_status plainest(kernel *is, double *apart, trial *t, pe_error *err)
     return PE_OK;
 }
 
+/* What one row shows in every seed. */
+typedef struct row_run {
+    const char *spec;
+    const prove_given *g;
+    kernel is[PROVE_SEEDS];
+    double apart[PROVE_SEEDS];
+} row_run;
+
+static pe_status kernel_seed(void *with, int n, uint64_t seed, pe_error *err)
+{
+    row_run *r = with;
+    trial t;
+    prove_given g = measure_sized(r->g, n);
+    g.seed = seed;
+    pe_status status = trial_open(&t, r->spec, &g, err);
+    status = status ? status : plainest(&r->is[n], &r->apart[n], &t, err);
+    trial_close(&t);
+    return status;
+}
+
 static pe_status find_kernel(void *with, const char *spec, const prove_given *g, pe_error *err)
 {
     static const words name[KERNELS] = {
@@ -120,19 +140,18 @@ static pe_status find_kernel(void *with, const char *spec, const prove_given *g,
         { "a kernel with a bias on scores; difference", "需要支持分数偏置的内核；误差" },
         { "code of its own in the kernel; difference without", "内核需专门实现；否则误差" },
     };
-    trial t;
-    kernel is = ANY_KERNEL;
-    double apart = 0;
-    pe_status status = trial_open(&t, spec, g, err);
-    status = status ? status : plainest(&is, &apart, &t, err);
-    trial_close(&t);
-    TRY(status);
-    prove_add(((measure_tally *)with)->out, name[is], spec, apart, "");
+    row_run r = { .spec = spec, .g = g };
+    kernel is = ANY_KERNEL; /* that serves every seed */
+    TRY(measure_each_seed(kernel_seed, &r, g, err));
+    for (int n = 0; n < PROVE_SEEDS; n++)
+        is = r.is[n] > is ? r.is[n] : is;
+    measure_add_spread(((measure_tally *)with)->out, name[is], spec, measure_spread_of(r.apart), "");
     measure_count(with, is == ANY_KERNEL);
     return PE_OK;
 }
 
-/* given: spec (none: every row), heads, head_dim, length. HOLDS: rotating q and k is all that any of them does. */
+/* given: spec (none: every row), length; heads, head_dim, or neither. HOLDS: rotating q and k is all that any of them
+ * does. */
 pe_status measure_any_kernel(prove_finding *out, const prove_given *g, pe_error *err)
 {
     static const words because[PROVE_VERDICT_COUNT] = {
@@ -197,22 +216,37 @@ static pe_status shift_cache(double *apart, scores *s, double *fresh, pe_error *
     return status;
 }
 
-static pe_status try_shift(void *with, const char *spec, const prove_given *g, pe_error *err)
+static pe_status shift_seed(void *with, int n, uint64_t seed, pe_error *err)
 {
+    row_run *r = with;
     scores s;
-    double apart = 0;
-    TRY(scores_open(&s, spec, g, err));
+    prove_given g = measure_sized(r->g, n);
+    g.seed = seed;
+    TRY(scores_open(&s, r->spec, &g, err));
     double *fresh = measure_memory(2, s.size, err);
-    pe_status status = fresh ? shift_cache(&apart, &s, fresh, err) : PE_ERR_NOMEM;
+    pe_status status = fresh ? shift_cache(&r->apart[n], &s, fresh, err) : PE_ERR_NOMEM;
     free(fresh);
     scores_close(&s);
-    TRY(status);
-    prove_add(
-        ((measure_tally *)with)->out,
-        (words){ "shifted cache against keys made afresh, of the score", "平移后的缓存与重新计算的键，分数相对差" },
-        spec, apart, "");
-    measure_count(with, apart < PROVE_ROUNDING);
+    return status;
+}
+
+/* A row passes if it does in every seed. */
+static pe_status try_row(measure_tally *t, measure_seed_fn *each, words what, double most, const char *spec,
+                         const prove_given *g, pe_error *err)
+{
+    row_run r = { .spec = spec, .g = g };
+    TRY(measure_each_seed(each, &r, g, err));
+    measure_spread s = measure_spread_of(r.apart);
+    measure_add_spread(t->out, what, spec, s, "");
+    measure_count(t, s.most < most);
     return PE_OK;
+}
+
+static pe_status try_shift(void *with, const char *spec, const prove_given *g, pe_error *err)
+{
+    const words what = { "shifted cache against keys made afresh, of the score",
+                         "平移后的缓存与重新计算的键，分数相对差" };
+    return try_row(with, shift_seed, what, PROVE_ROUNDING, spec, g, err);
 }
 
 /* given: as above. HOLDS where a cache can be moved, REFUTED where it must be recomputed. */
@@ -333,21 +367,25 @@ static pe_status try_halves(double *apart, const trial *t, halves *h, pe_error *
     return PE_OK;
 }
 
-static pe_status try_split(void *with, const char *spec, const prove_given *g, pe_error *err)
+static pe_status split_seed(void *with, int n, uint64_t seed, pe_error *err)
 {
+    row_run *r = with;
     trial t;
     halves h = { 0 };
-    double apart = 0;
-    pe_status status = trial_open(&t, spec, g, err);
+    prove_given g = measure_sized(r->g, n);
+    g.seed = seed;
+    pe_status status = trial_open(&t, r->spec, &g, err);
     status = status ? status : halves_new(&h, &t, err);
-    status = status ? status : try_halves(&apart, &t, &h, err);
+    status = status ? status : try_halves(&r->apart[n], &t, &h, err);
     halves_free(&h);
     trial_close(&t);
-    TRY(status);
-    prove_add(((measure_tally *)with)->out,
-              (words){ "keys in two halves against all at once", "键分两半计算与一次算完之差" }, spec, apart, "");
-    measure_count(with, apart < FLOAT_ROUNDING);
-    return PE_OK;
+    return status;
+}
+
+static pe_status try_split(void *with, const char *spec, const prove_given *g, pe_error *err)
+{
+    const words what = { "keys in two halves against all at once", "键分两半计算与一次算完之差" };
+    return try_row(with, split_seed, what, FLOAT_ROUNDING, spec, g, err);
 }
 
 /* given: as above. REFUTED where what one half adds depends on the other. */

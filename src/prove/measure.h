@@ -34,8 +34,12 @@ pe_status measure_each_seed(measure_seed_fn *each, void *with, const prove_given
 
 typedef prove_spread measure_spread;
 measure_spread measure_spread_of(const double x[PROVE_SEEDS]);
+measure_spread measure_spread_among(const double *x, int count); /* PROVE_SEEDS values at most */
 /* prove_add of the median, with the least and the most beside it. */
 void measure_add_spread(prove_finding *out, words what, const char *of, measure_spread s, const char *unit);
+void measure_add_spread_at(prove_finding *out, words what, words of, measure_spread s, const char *unit);
+/* The same of fewer seeds, or of the models of one encoding. */
+void measure_add_values(prove_finding *out, words what, const char *of, const double *x, int count, const char *unit);
 
 /* ---------------------------------------------------------------- least squares (numbers.c) */
 
@@ -111,6 +115,15 @@ pe_status measure_each_row(scene_each *each, void *with, const prove_given *g, p
 /* One head, as wide as given says, MEASURE_HEAD_MAX at most; the model as wide as the head. */
 pe_status measure_open_head(measure_encoding *m, const char *spec, const prove_given *g, pe_error *err);
 prove_given measure_at_width(const prove_given *g, int64_t width); /* one head as wide as the model */
+/* The sizes that seed n is measured at, where given leaves them open: every fourth is as wide as the first Transformer.
+ */
+#define MEASURE_WIDE_EACH 4
+#define MEASURE_SIZES                                                                                                  \
+    {                                                                                                                  \
+        "Every fourth seed is at width 512 with 8 heads, the others are at 64 with 4.",                                \
+            "每四个随机种子中一个宽 512、8 头，其余宽 64、4 头。"                                                      \
+    }
+prove_given measure_sized(const prove_given *g, int n);
 typedef struct measure_text {
     char is[96];
 } measure_text;
@@ -128,6 +141,9 @@ typedef struct measure_tally {
     int good, bad;
 } measure_tally;
 void measure_count(measure_tally *t, bool good);
+/* Whether what was counted at each of some levels (an encoding, a layer) all passes there, or none of it does: then
+ * that is what the verdict depends on. */
+bool measure_decides(const measure_tally *level, int levels);
 /* The count of those that do not pass goes before all other numbers, as `what`, where there are several. */
 void measure_conclude(const measure_tally *t, words what, const words because[PROVE_VERDICT_COUNT]);
 /* prove_add that puts the number before all others: the deciding number is computed last and printed first. */
@@ -140,6 +156,7 @@ prove_measure_fn measure_bound_decays, measure_scores_decay, measure_bands;     
 prove_measure_fn measure_probe_kept, measure_probe_lost, measure_probe_mask;                  /* relative_probe.c */
 prove_measure_fn measure_bf16, measure_f16, measure_q8, measure_q4;                           /* precision.c */
 prove_measure_fn measure_moved_bf16, measure_moved_f16;
+extern const char measure_moved_rule[], measure_moved_rule_zh[]; /* of the claims about 16-bit types */
 prove_measure_fn measure_any_kernel, measure_cache_shift, measure_split_keys; /* kernels.c */
 
 #endif

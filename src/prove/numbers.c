@@ -111,27 +111,49 @@ pe_status measure_each_seed(measure_seed_fn *each, void *with, const prove_given
     return PE_OK;
 }
 
-measure_spread measure_spread_of(const double x[PROVE_SEEDS])
+measure_spread measure_spread_among(const double *x, int count)
 {
     double sorted[PROVE_SEEDS];
-    for (int n = 0, at; n < PROVE_SEEDS; n++) {
+    for (int n = 0, at; n < count; n++) {
         for (at = n; at > 0 && sorted[at - 1] > x[n]; at--)
             sorted[at] = sorted[at - 1];
         sorted[at] = x[n];
     }
-    return (measure_spread){ (sorted[PROVE_SEEDS / 2 - 1] + sorted[PROVE_SEEDS / 2]) / 2, sorted[0],
-                             sorted[PROVE_SEEDS - 1] };
+    return (measure_spread){ (sorted[(count - 1) / 2] + sorted[count / 2]) / 2, sorted[0], sorted[count - 1] };
 }
 
-void measure_add_spread(prove_finding *out, words what, const char *of, measure_spread s, const char *unit)
+measure_spread measure_spread_of(const double x[PROVE_SEEDS])
+{
+    return measure_spread_among(x, PROVE_SEEDS);
+}
+
+static void add_spread(prove_finding *out, words what, const char *of, measure_spread s, int seeds, const char *unit)
 {
     int before = out->count;
     prove_add(out, what, of, s.median, unit);
     for (int n = before; n < out->count; n++) {
         out->number[n].least = s.least;
         out->number[n].most = s.most;
-        out->number[n].seeds = PROVE_SEEDS;
+        out->number[n].seeds = seeds;
     }
+}
+
+void measure_add_spread(prove_finding *out, words what, const char *of, measure_spread s, const char *unit)
+{
+    add_spread(out, what, of, s, PROVE_SEEDS, unit);
+}
+
+void measure_add_spread_at(prove_finding *out, words what, words of, measure_spread s, const char *unit)
+{
+    int before = out->count;
+    measure_add_spread(out, what, of.en, s, unit);
+    for (int n = before; n < out->count; n++)
+        snprintf(out->number[n].of_zh, sizeof out->number[n].of_zh, "%s", of.zh);
+}
+
+void measure_add_values(prove_finding *out, words what, const char *of, const double *x, int count, const char *unit)
+{
+    add_spread(out, what, of, measure_spread_among(x, count), count, unit);
 }
 
 /* ---------------------------------------------------------------- equations */

@@ -91,7 +91,7 @@ static double order_largest(const prove_finding *f)
 {
     double most = 0;
     for (int n = 0; n < f->count; n++)
-        most = fmax(most, fabs(f->number[n].value));
+        most = fmax(most, fabs(f->number[n].seeds ? f->number[n].most : f->number[n].value));
     return most;
 }
 
@@ -234,7 +234,7 @@ typedef struct moved_run {
 static pe_status moved_seed(void *with, int n, uint64_t seed, pe_error *err)
 {
     moved_run *r = with;
-    prove_given g = *r->g;
+    prove_given g = measure_sized(r->g, n);
     order_outputs k;
     g.seed = seed;
     pe_status status = order_outputs_new(&k, r->spec, &g, r->backwards, err);
@@ -243,13 +243,12 @@ static pe_status moved_seed(void *with, int n, uint64_t seed, pe_error *err)
     return status;
 }
 
-/* The largest of all seeds where it is rounding, else the least: what any other seed would not turn around. */
-static pe_status moved_difference(double *out, const char *spec, const prove_given *g, bool backwards, pe_error *err)
+static pe_status moved_difference(prove_spread *out, const char *spec, const prove_given *g, bool backwards,
+                                  pe_error *err)
 {
     moved_run r = { .spec = spec, .g = g, .backwards = backwards };
     TRY(measure_each_seed(moved_seed, &r, g, err));
-    measure_spread s = measure_spread_of(r.difference);
-    *out = s.most < PROVE_ROUNDING ? s.most : s.least;
+    *out = measure_spread_of(r.difference);
     return PE_OK;
 }
 
@@ -267,15 +266,18 @@ static bool needs_mask(const measure_encoding *m, const prove_given *g)
     return !g->causal && prove_needs_mask(m->e, m->w);
 }
 
-static pe_status count(tally *t, const char *spec, double difference, const prove_given *g, words what, pe_error *err)
+/* It sees order if every seed does; one without hooks is wrong if any seed does. */
+static pe_status count(tally *t, const char *spec, prove_spread difference, const prove_given *g, words what,
+                       pe_error *err)
 {
     measure_encoding m;
-    TRY(measure_open(&m, spec, g, err));
-    bool sees = difference >= PROVE_ROUNDING, none = !pe_encoding_hooks(m.e);
-    t->wrong += none && sees;
+    prove_given one = measure_sized(g, 0);
+    TRY(measure_open(&m, spec, &one, err));
+    bool sees = difference.least >= PROVE_ROUNDING, none = !pe_encoding_hooks(m.e);
+    t->wrong += none && difference.most >= PROVE_ROUNDING;
     t->seen += !none && sees;
     t->blind += !none && !sees;
-    prove_add(t->f, what, spec, difference, "");
+    measure_add_spread(t->f, what, spec, difference, "");
     measure_close(&m);
     return PE_OK;
 }
@@ -284,7 +286,8 @@ static pe_status count(tally *t, const char *spec, double difference, const prov
 static pe_status left_out(bool *out, tally *t, const char *spec, const prove_given *g, pe_error *err)
 {
     measure_encoding m;
-    TRY(measure_open(&m, spec, g, err));
+    prove_given one = measure_sized(g, 0);
+    TRY(measure_open(&m, spec, &one, err));
     *out = !g->put && needs_mask(&m, g);
     t->masked += *out;
     measure_close(&m);
@@ -302,7 +305,7 @@ static void add_left_out(const tally *t)
 
 static void say_put(prove_finding *out, words holds, words refuted)
 {
-    if (out->number[0].value >= PROVE_ROUNDING)
+    if (out->number[0].least >= PROVE_ROUNDING) /* in every seed */
         prove_say(out, PROVE_HOLDS, holds);
     else
         prove_say(out, PROVE_REFUTED, refuted);
@@ -316,25 +319,12 @@ typedef struct dogs_run {
     double dogs[PROVE_SEEDS], order[PROVE_SEEDS];
 } dogs_run;
 
-/* Every fourth seed is of the width of the first Transformer, where given leaves the sizes open. */
-static prove_given dogs_sized(const prove_given *g, int n)
-{
-    prove_given one = *g;
-    bool wide = n % 4 == 3;
-    if (!g->heads && !g->head_dim) {
-        one.heads = wide ? 8 : 4;
-        one.head_dim = wide ? 64 : 16;
-        one.model_dim = one.heads * one.head_dim;
-    }
-    return one;
-}
-
 static pe_status dogs_seed(void *with, int n, uint64_t seed, pe_error *err)
 {
     static const int64_t word[] = { 0, 1, 2, 0, 3, 1 };      /* the dog chased the other dog */
     static const int64_t exchanged[] = { 0, 3, 1, 2, 0, 1 }; /* the other dog chased the dog */
     dogs_run *r = with;
-    prove_given g = dogs_sized(&r->g, n);
+    prove_given g = measure_sized(&r->g, n);
     scene_text t = { word, NULL, 6 }, u = { exchanged, NULL, 6 };
     int64_t C = g.heads * g.head_dim;
     double *y = measure_memory(2 * t.count, C, err), *z = y + t.count * C;
@@ -355,7 +345,7 @@ static pe_status dogs_seed(void *with, int n, uint64_t seed, pe_error *err)
 pe_status prove_two_dogs(prove_dogs *out, const char *spec, const prove_given *g, pe_error *err)
 {
     dogs_run r = { .spec = spec, .g = *g };
-    prove_given one = dogs_sized(g, 0);
+    prove_given one = measure_sized(g, 0);
     measure_encoding m;
     TRY(measure_open(&m, spec, &one, err));
     bool masked = needs_mask(&m, g);
@@ -373,7 +363,7 @@ static const words DOGS_MASKED = { "between the outputs of the two dogs, causal 
 static pe_status dogs_of(void *with, const char *spec, const prove_given *g, pe_error *err)
 {
     tally *t = with;
-    prove_given one = dogs_sized(g, 0);
+    prove_given one = measure_sized(g, 0);
     measure_encoding m;
     prove_dogs d;
     TRY(prove_two_dogs(&d, spec, g, err));
@@ -447,7 +437,7 @@ static pe_status order_dogs(prove_finding *out, const prove_given *g, pe_error *
 
 static pe_status broken_of(void *with, const char *spec, const prove_given *g, pe_error *err)
 {
-    double difference;
+    prove_spread difference;
     bool out;
     TRY(left_out(&out, with, spec, g, err));
     if (out)
@@ -487,17 +477,17 @@ static pe_status order_seen(prove_finding *out, const prove_given *g, pe_error *
 
 static pe_status order_causal(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    double masked, open;
+    prove_spread masked, open;
     prove_given without = *g;
     const char *spec = g->spec[0] ? g->spec[0] : "none";
     without.causal = false;
     TRY(moved_difference(&masked, spec, g, false, err));
     TRY(moved_difference(&open, spec, &without, false, err));
     const words no_mask = { "no mask", "无掩码" }, mask = { "causal mask", "因果掩码" };
-    prove_add_at(out, DIFFERENCE, g->causal ? mask : no_mask, 0, masked, "");
-    prove_add_at(out, DIFFERENCE, no_mask, 0, open, "");
+    measure_add_spread_at(out, DIFFERENCE, g->causal ? mask : no_mask, masked, "");
+    measure_add_spread_at(out, DIFFERENCE, no_mask, open, "");
     prove_judge(
-        out, masked >= PROVE_ROUNDING && open < PROVE_ROUNDING,
+        out, masked.least >= PROVE_ROUNDING && open.most < PROVE_ROUNDING,
         (words){ "The n-th word attends to n words: the mask alone encodes the position.",
                  "第 n 个词只能看到 n 个词：掩码本身就在数位置。" },
         (words){ "The order is seen without the mask too, or not with it.", "不加掩码也看得到顺序，或加了也看不到。" });
@@ -510,9 +500,9 @@ static const words BACKWARDS = { "largest difference after reversal", "反转后
 
 static pe_status reversed_of(void *with, const char *spec, const prove_given *g, pe_error *err)
 {
-    double difference;
+    prove_spread difference;
     TRY(moved_difference(&difference, spec, g, true, err));
-    prove_add(with, BACKWARDS, spec, difference, "");
+    measure_add_spread(with, BACKWARDS, spec, difference, "");
     return PE_OK;
 }
 
@@ -527,7 +517,7 @@ static pe_status order_reversal_blind(prove_finding *out, const prove_given *g, 
 
 static pe_status reversal_row(void *with, const char *spec, const prove_given *g, pe_error *err)
 {
-    double difference;
+    prove_spread difference;
     bool out;
     TRY(left_out(&out, with, spec, g, err));
     if (out)
@@ -567,6 +557,7 @@ static pe_status order_reversal_seen(prove_finding *out, const prove_given *g, p
 /* ---------------------------------------------------------------- the claims */
 
 #define SMALL .heads = 4, .head_dim = 16, .model_dim = 64, .length = 7, .seed = 1
+#define OWN_SIZES .length = 7, .seed = 1
 #define NONE .spec = { "none" }
 
 static const prove_claim claims[] = {
@@ -577,11 +568,12 @@ static const prove_claim claims[] = {
       .put = { "With it, the same word at two places gets two different attention outputs.",
                "用了它，同一个词在两个位置上的注意力输出不同。" },
       .source = "Vaswani et al. 2017, 3.5 (arXiv:1706.03762)",
-      .rule = { "It holds if, in each of 20 seeds (every fourth at width 512 with 8 heads, the others at 64 "
-                "with 4), the outputs are equal to rounding (1e-9) without an encoding and differ with each.",
-                "成立的条件：20 个随机种子（每四个中一个宽 512、8 头，其余宽 64、4 头）下，没有编码时输出都相"
+      .rule = { "It holds if, in each of 20 seeds, the outputs are equal to rounding (1e-9) without an encoding and "
+                "differ with each.",
+                "成立的条件：20 个随机种子下，没有编码时输出都相"
                 "等（舍入误差 1e-9 以内），有编码时都不等。" },
-      .given = { .length = 7, .seed = 1 }, /* sizes: its own */
+      .sizes = MEASURE_SIZES,
+      .given = { OWN_SIZES },
       .measure = order_dogs,
       .takes = PROVE_ANY },
     { .name = "order-blind",
@@ -626,7 +618,8 @@ static const prove_claim claims[] = {
                 "is exact where it holds, so no other border is needed.",
                 "成立的条件：20 个随机种子下都有输出的变化大于舍入误差（1e-9）；相等是精确的，不需要别的界限"
                 "。" },
-      .given = { SMALL },
+      .sizes = MEASURE_SIZES,
+      .given = { OWN_SIZES },
       .measure = order_seen,
       .takes = PROVE_ANY },
     { .name = "causal-mask",
@@ -636,7 +629,8 @@ static const prove_claim claims[] = {
       .rule = { "It holds if outputs change by more than rounding (1e-9) with the mask in each of 20 seeds, "
                 "and in none without it.",
                 "成立的条件：20 个随机种子下，加掩码时输出的变化都大于舍入误差（1e-9），不加时都不大于。" },
-      .given = { SMALL, NONE, .causal = true },
+      .sizes = MEASURE_SIZES,
+      .given = { OWN_SIZES, NONE, .causal = true },
       .measure = order_causal },
     { .name = "reversal-blind",
       .claim = { "A bias in |i - j| alone cannot tell a text from the same text read backwards.",
@@ -654,7 +648,8 @@ static const prove_claim claims[] = {
       .rule = { "It holds if outputs change by more than rounding (1e-9) with every encoding, in each of 20 "
                 "seeds.",
                 "成立的条件：20 个随机种子下，每种编码的输出变化都大于舍入误差（1e-9）。" },
-      .given = { SMALL },
+      .sizes = MEASURE_SIZES,
+      .given = { OWN_SIZES },
       .measure = order_reversal_seen,
       .takes = PROVE_ANY },
 };

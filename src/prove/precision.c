@@ -243,116 +243,224 @@ static int64_t parameters(const char *spec, const prove_given *g)
 
 /* ------------------------------------------------ the ranking */
 
-typedef struct place_in {
+/* What each seed leaves of one row at one length and size. */
+typedef struct ranked {
     char spec[80];
-    left is;
-} place_in;
+    left is[PROVE_SEEDS];
+    int seeds; /* 1: nothing of it is drawn at random */
+} ranked;
+
+enum { RANKED_MAX = 64, EXACT_DB = 999 }; /* where there is no rounding error at all */
 
 typedef struct ranking {
-    place_in row[64];
-    int count, lost, left_out;
+    ranked row[RANKED_MAX];
+    prove_given g; /* of one size */
+    int count, left_out;
     int64_t length;
     round_fn *round;
 } ranking;
 
-static pe_status weigh_at(left *is, const char *spec, const prove_given *g, const ranking *r, pe_error *err)
+/* One row, for all seeds. */
+typedef struct weighing {
+    const ranking *r;
+    const char *far; /* the spec, made to reach */
+    ranked *to;
+} weighing;
+
+/* Sizes that are tried where the claim is given none: the width of the first Transformer last, with fewer seeds. */
+static const pe_shape rank_sizes[] = { { .heads = 2, .head_dim = 32 }, { .heads = 8, .head_dim = 64 } };
+enum { RANK_SIZES = sizeof rank_sizes / sizeof *rank_sizes, WIDE_SEEDS = PROVE_SEEDS / MEASURE_WIDE_EACH };
+
+static pe_status weigh_seed(void *with, int n, uint64_t seed, pe_error *err)
 {
+    const weighing *w = with;
+    prove_given g = w->r->g;
     codes c;
-    pe_status status = codes_open(&c, spec, g, r->length, err);
-    status = status ? status : weigh(is, &c, r->round, err);
+    if (n >= w->to->seeds)
+        return PE_OK;
+    g.seed = seed;
+    pe_status status = codes_open(&c, w->far, &g, w->r->length, err);
+    status = status ? status : weigh(&w->to->is[n], &c, w->r->round, err);
     codes_close(&c);
     return status;
 }
 
-static void ranking_add(ranking *r, const char *spec, left is)
+static double ranked_db(left l)
 {
-    int n = r->count < 63 ? r->count++ : 63;
-    for (; n > 0 && r->row[n - 1].is.db < is.db; n--)
+    return l.overflow > 0 ? -EXACT_DB : fmin(l.db, EXACT_DB);
+}
+
+static int ranked_lost(const ranked *x)
+{
+    int lost = 0;
+    for (int n = 0; n < x->seeds; n++)
+        lost += ranked_db(x->is[n]) <= 0;
+    return lost;
+}
+
+static measure_spread ranked_spread(const ranked *x)
+{
+    double db[PROVE_SEEDS];
+    for (int n = 0; n < x->seeds; n++)
+        db[n] = ranked_db(x->is[n]);
+    return measure_spread_among(db, x->seeds);
+}
+
+static void ranking_add(ranking *r, const ranked *x)
+{
+    int n = r->count < RANKED_MAX - 1 ? r->count++ : RANKED_MAX - 1;
+    for (; n > 0 && ranked_spread(&r->row[n - 1]).median < ranked_spread(x).median; n--)
         r->row[n] = r->row[n - 1];
-    snprintf(r->row[n].spec, sizeof r->row[n].spec, "%.79s", spec);
-    r->row[n].is = is;
-    r->lost += is.db <= 0;
+    r->row[n] = *x;
 }
 
 /* The row with its defaults, or with the key that makes it serve such positions if the defaults do not. */
 static pe_status rank_row(void *with, const char *spec, const prove_given *g, pe_error *err)
 {
     ranking *r = with;
-    left is;
+    ranked x = { .seeds = r->g.model_dim > 256 ? WIDE_SEEDS : PROVE_SEEDS };
     pe_encoding *e;
-    pe_shape shape = { .heads = g->heads, .head_dim = g->head_dim, .model_dim = g->model_dim };
+    pe_shape shape = { .heads = r->g.heads, .head_dim = r->g.head_dim, .model_dim = r->g.model_dim };
     TRY(pe_encoding_new(&e, spec, shape, err));
     unsigned hooks = pe_encoding_hooks(e);
+    bool drawn = pe_encoding_param_count(e) || hooks & PE_HOOK_CONTENT;
     pe_encoding_free(e);
     if (!hooks)
         return PE_OK;
-    measure_text far = measure_reaching(spec, g, r->length);
-    if (parameters(far.is, g) > PARAMETERS_MAX) {
+    measure_text far = measure_reaching(spec, &r->g, r->length);
+    if (parameters(far.is, &r->g) > PARAMETERS_MAX) {
         r->left_out++;
         return PE_OK;
     }
-    TRY(weigh_at(&is, far.is, g, r, err));
-    ranking_add(r, spec, is);
+    x.seeds = drawn ? x.seeds : 1;
+    snprintf(x.spec, sizeof x.spec, "%.79s", spec);
+    weighing w = { r, far.is, &x };
+    TRY(measure_each_seed(weigh_seed, &w, g, err));
+    ranking_add(r, &x);
     return PE_OK;
 }
 
-static void add_row(prove_finding *out, const char *of, left is)
+/* The number of a row: a ratio, or the share that overflowed in any seed. */
+static void add_row(prove_finding *out, const char *of, const ranked *x)
 {
-    if (is.overflow > 0)
-        prove_add(out, (words){ "numbers that overflow", "溢出的数" }, of, 100 * is.overflow, "%");
-    else if (isinf(is.db))
+    double overflow[PROVE_SEEDS], most = 0;
+    measure_spread s = ranked_spread(x);
+    for (int n = 0; n < x->seeds; n++)
+        most = fmax(most, overflow[n] = 100 * x->is[n].overflow);
+    if (most > 0)
+        measure_add_values(out, (words){ "numbers that overflow", "溢出的数" }, of, overflow, x->seeds, "%");
+    else if (s.least >= EXACT_DB)
         prove_add(out, (words){ "exact: rounding error", "精确表示：舍入误差" }, of, 0, "");
-    else
-        prove_add(out, (words){ "step against rounding", "相邻步长与舍入误差之比" }, of, is.db, "dB");
+    else if (x->seeds == 1)
+        prove_add(out, (words){ "step against rounding", "相邻步长与舍入误差之比" }, of, s.median, "dB");
+    else {
+        double db[PROVE_SEEDS];
+        for (int n = 0; n < x->seeds; n++)
+            db[n] = ranked_db(x->is[n]);
+        measure_add_values(out, (words){ "step against rounding", "相邻步长与舍入误差之比" }, of, db, x->seeds, "dB");
+    }
 }
 
 static void add_ranking(prove_finding *out, const ranking *r)
 {
     char of[128];
     for (int n = 0; n < r->count; n++) {
-        snprintf(of, sizeof of, "%.70s, n = %lld", r->row[n].spec, (long long)r->length);
-        add_row(out, of, r->row[n].is);
+        snprintf(of, sizeof of, "%.60s, d = %lld, n = %lld", r->row[n].spec, (long long)r->g.model_dim,
+                 (long long)r->length);
+        add_row(out, of, &r->row[n]);
     }
-    if (r->left_out)
-        prove_add(out, (words){ "left out: tables of more than 2^20 numbers", "未测：表超过 2^20 个数的编码" },
-                  measure_named("n = ", (double)r->length).is, r->left_out, "");
+    if (r->left_out) {
+        snprintf(of, sizeof of, "d = %lld, n = %lld", (long long)r->g.model_dim, (long long)r->length);
+        prove_add(out, (words){ "left out: tables of more than 2^20 numbers", "未测：表超过 2^20 个数的编码" }, of,
+                  r->left_out, "");
+    }
 }
 
-/* given: spec (none: every row), heads, head_dim, model_dim, length (the farther ranking). HOLDS: no row loses its
- * steps, REFUTED: all do. */
-static pe_status measure_rounding(prove_finding *out, const prove_given *g, round_fn *round, pe_error *err)
+/* How many (row, length, size) lose their steps in every seed, in some, in none. */
+typedef struct losses {
+    int every, some, none;
+} losses;
+
+static void count_losses(losses *l, const ranking *r)
 {
-    ranking *r = calloc(2, sizeof *r);
-    if (!r)
-        return io_fail(err, PE_ERR_NOMEM, "no memory for a ranking");
-    r[0].length = NEAR;
-    r[1].length = g->length;
-    r[0].round = r[1].round = round;
-    pe_status status = measure_each_row(rank_row, &r[0], g, err);
-    status = status ? status : measure_each_row(rank_row, &r[1], g, err);
-    int lost = r[0].lost + r[1].lost, all = r[0].count + r[1].count;
-    prove_add(out, (words){ "rows at a length whose steps are lost", "步长被舍入淹没的（编码，长度）组数" },
-              measure_named("/ ", all).is, lost, "");
-    add_ranking(out, &r[0]);
-    add_ranking(out, &r[1]);
-    free(r);
-    if (!status && !all)
-        return io_fail(err, PE_ERR_UNSUITED, "%s makes nothing of a position; needs an encoding that does",
-                       g->spec[0] ? g->spec[0] : "the registry");
-    prove_verdict v = !lost ? PROVE_HOLDS : lost == all ? PROVE_REFUTED : PROVE_DEPENDS;
+    for (int n = 0; n < r->count; n++) {
+        int lost = ranked_lost(&r->row[n]);
+        l->every += lost == r->row[n].seeds;
+        l->some += lost && lost < r->row[n].seeds;
+        l->none += !lost;
+    }
+}
+
+static void conclude_rounding(prove_finding *out, losses l)
+{
     static const words because[PROVE_VERDICT_COUNT] = {
-        { "Wherever measured, the step from a position to the next is larger than the rounding.",
-          "在所有测过的情形中，从一个位置到下一个位置的步长都大于舍入误差。" },
-        { "Wherever measured, rounding is larger than the step from a position to the next.",
-          "在所有测过的情形中，舍入误差都大于相邻位置之间的步长。" },
+        { "Wherever measured, in every seed, the step from a position to the next is larger than the rounding.",
+          "在所有测过的情形中，每个随机种子下，从一个位置到下一个位置的步长都大于舍入误差。" },
+        { "Wherever measured, in every seed, rounding is larger than the step from a position to the next.",
+          "在所有测过的情形中，每个随机种子下，舍入误差都大于相邻位置之间的步长。" },
         { "It depends on the step between neighbours against the rounding of the value: rounding is a share of the "
-          "value (of the "
-          "largest of its block), so small steps of large values are lost, of numbers that grow as of bounded ones.",
+          "value (of the largest of its block), so small steps of large values are lost, of numbers that grow as of "
+          "bounded ones.",
           "取决于相邻位置的步长与数值舍入误差之比：舍入误差与数值（或所在块的最大值）成正比，数值大而步长小就会丢失，"
           "不论数值是增长的还是有界的。" },
     };
-    prove_say(out, v, because[v]);
+    static const words by_seed = {
+        "It depends on the step between neighbours against the rounding of the value, which is a share of the value; "
+        "and, of encodings whose parameters start at random, on the seed: some lose the step in some seeds only.",
+        "取决于相邻位置的步长与数值舍入误差之比，舍入误差与数值成正比；参数随机初始化的编码还取决于随机种子：有些编码"
+        "只在部分种子下丢失步长。"
+    };
+    int all = l.every + l.some + l.none;
+    char of[64];
+    snprintf(of, sizeof of, "/ %d", all);
+    measure_add_first(out, (words){ "of them, those that lose steps in some seeds only", "其中只在部分种子下丢失的" },
+                      of, l.some, "");
+    measure_add_first(out, (words){ "rows at a length and size whose steps are lost", "步长被舍入淹没的（编码，长度，尺寸）组数" },
+                      of, l.every + l.some, "");
+    prove_verdict v = l.none == all ? PROVE_HOLDS : l.every == all ? PROVE_REFUTED : PROVE_DEPENDS;
+    prove_say(out, v, v == PROVE_DEPENDS && l.some ? by_seed : because[v]);
+}
+
+static int rank_size_count(const prove_given *g)
+{
+    return g->heads || g->head_dim ? 1 : RANK_SIZES;
+}
+
+static pe_status rank_at(prove_finding *out, losses *l, const prove_given *g, int64_t length, round_fn *round,
+                         pe_error *err)
+{
+    ranking *r = calloc(1, sizeof *r);
+    if (!r)
+        return io_fail(err, PE_ERR_NOMEM, "no memory for a ranking");
+    r->g = *g;
+    r->length = length;
+    r->round = round;
+    pe_status status = measure_each_row(rank_row, r, g, err);
+    if (!status) {
+        count_losses(l, r);
+        add_ranking(out, r);
+    }
+    free(r);
     return status;
+}
+
+/* given: spec (none: every row), length (the farther ranking); heads, head_dim, model_dim, or none of them. HOLDS: no
+ * row loses its steps in any seed, REFUTED: all do in all. */
+static pe_status measure_rounding(prove_finding *out, const prove_given *g, round_fn *round, pe_error *err)
+{
+    losses l = { 0 };
+    for (int n = 0; n < 2 * rank_size_count(g); n++) {
+        prove_given one = *g;
+        one.heads = g->heads ? g->heads : rank_sizes[n / 2].heads;
+        one.head_dim = g->head_dim ? g->head_dim : rank_sizes[n / 2].head_dim;
+        one.model_dim = g->model_dim ? g->model_dim : one.heads * one.head_dim;
+        TRY(rank_at(out, &l, &one, n % 2 ? g->length : NEAR, round, err));
+    }
+    if (!l.every && !l.some && !l.none)
+        return io_fail(err, PE_ERR_UNSUITED, "%s makes nothing of a position; needs an encoding that does",
+                       g->spec[0] ? g->spec[0] : "the registry");
+    conclude_rounding(out, l);
+    return PE_OK;
 }
 
 #define ROUNDED(name)                                                                                                  \
@@ -496,6 +604,14 @@ static pe_status score_change(double *change, const rotator *t, int way, const p
     return PE_OK;
 }
 
+const char measure_moved_rule[] =
+    "A way to rotate breaks if scores at one distance change more at + 131072, in each of 20 seeds, than in any seed "
+    "at + 256: the paper's claim is that it grows with the context. It holds if all three break, and is refuted if "
+    "none does.";
+const char measure_moved_rule_zh[] =
+    "一种旋转方式失效的条件：等距离分数在 + 131072 处的变化，20 个随机种子下都大于任一种子在 + 256 处的变化"
+    "（论文的说法是随上下文增大）。三种都失效则成立，都不失效则不成立。";
+
 enum { STEPS = 3 };
 
 /* One type: what every seed changes, by way and step. */
@@ -545,7 +661,8 @@ static void add_moved(prove_finding *out, const moved *m)
     }
 }
 
-/* Whether the change grows with the position: more at the farthest step, in every seed, than in any at the nearest. */
+/* Whether the change grows with the position: at the farthest step, in every seed, it is more than in any seed at the
+ * nearest. */
 static bool grows(const moved *m, int way)
 {
     return measure_spread_of(m->change[way][STEPS - 1]).least > measure_spread_of(m->change[way][0]).most;

@@ -73,6 +73,7 @@ typedef struct prove_claim {
     const char *source; /* "Vaswani et al. 2017, 3.5 (arXiv:1706.03762)" */
     prove_kind kind;
     words rule; /* when it HOLDS, and why the border is there; a claim that is measured has one */
+    words sizes; /* a sentence about those that it chooses itself, where given leaves them open */
     prove_given given;
     prove_measure_fn *measure;
     bool timed;   /* its numbers are this machine's */
@@ -114,6 +115,9 @@ pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *sp
 pe_status prove_check_shape(pe_shape s, pe_error *err);       /* sizes that can be measured, or 0 */
 bool prove_takes_spec(const prove_claim *c);                  /* any at all */
 words prove_sentence(const prove_claim *c, const char *spec); /* the claim, or as it is put to a spec */
+/* The rule with the sizes that it is measured at; "": there is none. */
+#define PROVE_RULE_ROOM 1200
+void prove_rule(char out[PROVE_RULE_ROOM], const prove_claim *c, pe_shape shape, language l);
 
 void prove_say(prove_finding *f, prove_verdict v, words because);
 void prove_judge(prove_finding *f, bool holds, words because, words otherwise); /* HOLDS or REFUTED */

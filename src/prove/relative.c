@@ -460,6 +460,11 @@ static pe_status measure_beyond_table(prove_finding *out, const prove_given *g, 
 /* ---------------------------------------------------------------- the claims */
 
 #define STACK .length = 24, .seed = 9
+#define PROBE_SIZES                                                                                                    \
+    {                                                                                                                  \
+        "Sizes: width 512 with 8 heads (4 seeds), and 128 with 1, 4 and 16 heads (20 seeds each).",                    \
+            "尺寸：宽 512、8 头（4 个随机种子），宽 128，1、4、16 头（各 20 个）。"                                    \
+    }
 
 static const prove_claim claims[] = {
     { .name = "alibi-linear",
@@ -518,13 +523,13 @@ static const prove_claim claims[] = {
       .put = { "With residual connections its position stays readable by a linear map at every layer.",
                "有残差连接时，线性映射在每一层都能读出它给的位置。" },
       .source = "Kazemnejad 2019 (kazemnejad.com/blog/transformer_architecture_positional_encoding)",
-      .rule = { "It holds if, in each of 20 seeds at width 512 (8 heads; 192 and 48 tokens fitted) and 128 (1, 4 and "
-                "16 heads; 576 and 192), every "
-                "layer keeps at least half of the input's R^2: more is kept than lost. The control is a "
-                "model without an encoding.",
-                "成立的条件：宽 512（8 头；拟合 192 和 48 个词元）和 128（1、4、16 头；576 和 192 个）各 20 个随机种子"
-                "下，每一层都至少保留输入层 R²"
-                " 的一半，即保留的多于丢失的。对照：没有位置编码的模型。" },
+      .rule = { "It holds if, in each seed, every layer keeps at least half of the input's R^2, with a map that is fitted "
+                "on at least three times as many tokens as it has unknowns: more is kept than lost. Fits on fewer are shown, "
+                "and runs whose input tells no place are left out and counted. The control is a model without an "
+                "encoding.",
+ "成立的条件：每个随机种子下，每一层都至少保留输入层 R² 的一半（保留的多于丢失的），线性映射的拟合词元数至少是未"
+                "知数的三倍；更少的只列出；输入读不出位置的不计入，但列出次数。对照：没有位置编码的模型。" },
+      .sizes = PROBE_SIZES,
       .given = { .spec = { "sinusoidal" }, .residual = true, STACK },
       .measure = measure_probe_kept,
       .takes = PE_HOOK_EMBED },
@@ -534,26 +539,24 @@ static const prove_claim claims[] = {
       .put = { "Without residual connections its position is lost on the way up, where nothing is masked.",
                "没有残差连接、也没有掩码时，它给的位置信息会在逐层传递中丢失。" },
       .source = "Dong et al. 2021, 2 (arXiv:2103.03404)",
-      .rule = { "It holds if, in each of 20 seeds at width 512 (8 heads; 192 and 48 tokens fitted) and 128 (1, 4 and "
-                "16 heads; 576 and 192), the "
-                "last layer's R^2 is no larger than the largest of a model without an encoding, which has no "
-                "position to read.",
-                "成立的条件：宽 512（8 头；拟合 192 和 48 个词元）和 128（1、4、16 头；576 和 192 个）各 20 个随机种子"
-                "下，最后一层的 R² 都不大于没"
-                "有位置编码（无位置可读）的模型的最大值。" },
+      .rule = { "It holds if, in each seed, the last layer's R^2 is no larger than the largest of the control, a model "
+                "without an encoding, which has no position to read; the map is fitted on at least three times as many tokens "
+                "as it has unknowns, and fits on fewer are shown.",
+ "成立的条件：每个随机种子下，最后一层的 R² 都不大于对照（没有位置编码的模型，无位置可读）的最大值；线性映射的拟合"
+                "词元数至少是未知数的三倍，更少的只列出。" },
+      .sizes = PROBE_SIZES,
       .given = { .spec = { "sinusoidal" }, STACK },
       .measure = measure_probe_lost,
       .takes = PE_HOOK_EMBED },
     { .name = "causal-mask-tells-position",
       .claim = { "A causal model without any encoding can tell position.", "没有任何位置编码的因果模型也能得知位置。" },
       .source = "Haviv et al. 2022 (arXiv:2203.16634); Kazemnejad et al. 2023, 5 (arXiv:2305.19466)",
-      .rule = { "It holds if, in each of 20 seeds at width 512 (8 heads; 192 and 48 tokens fitted) and 128 (1, 4 and "
-                "16 heads; 576 and 192), the "
-                "last layer's R^2 is larger than that of the input and than that of the same model without "
-                "the mask: a sign test, 2^-20 by chance.",
-                "成立的条件：宽 512（8 头；拟合 192 和 48 个词元）和 128（1、4、16 头；576 和 192 个）各 20 个随机种子"
-                "下，最后一层的 R² 都大于输入"
-                "层，也大于同一模型不加掩码时：符号检验，偶然的概率为 2^-20。" },
+      .rule = { "It holds if, in each seed, the last layer's R^2 is larger than that of its input and than the largest "
+                "of the control, a model without the mask, which has no position to read; the map is fitted on at least three "
+                "times as many tokens as it has unknowns, and fits on fewer are shown.",
+ "成立的条件：每个随机种子下，最后一层的 R² 都大于其输入层，也大于对照（不加掩码的模型，无位置可读）的最大值；线性"
+                "映射的拟合词元数至少是未知数的三倍，更少的只列出。" },
+      .sizes = PROBE_SIZES,
       .given = { .spec = { "none" }, .causal = true, .residual = true, STACK },
       .measure = measure_probe_mask },
 };

@@ -26,12 +26,31 @@ static void place_tokens(const scores *s)
     measure_place(s->at, s->tokens, s->axes);
 }
 
+static bool adds(const scores *s)
+{
+    return pe_encoding_hooks(s->m.e) & PE_HOOK_EMBED;
+}
+
+/* to (T, H D) = y (T, width) W */
+static void project(double *to, const double *y, const scores *s, int side)
+{
+    int64_t HD = s->m.shape.heads * s->m.shape.head_dim;
+    memset(to, 0, (size_t)(s->tokens * HD) * sizeof *to);
+    for (int64_t i = 0; i < s->width; i++)
+        for (int64_t t = 0; t < s->tokens; t++) {
+            double yi = y[t * s->width + i];
+            const double *row = s->weight[side] + i * HD;
+            for (int64_t c = 0; c < HD; c++)
+                to[t * HD + c] += yi * row[c];
+        }
+}
+
 static pe_status take_memory(scores *s, uint64_t seed, pe_error *err)
 {
     int64_t T = s->tokens, C = s->m.shape.model_dim, HD = s->m.shape.heads * s->m.shape.head_dim;
-    double **all[] = { &s->x, &s->y, &s->q, &s->k, &s->weight[0], &s->weight[1] };
-    int64_t rows[] = { T, T, T, T, s->width, s->width }, columns[] = { C, s->width, HD, HD, HD, HD };
-    for (int n = 0; n < 6; n++)
+    double **all[] = { &s->x, &s->y, &s->q, &s->k, &s->weight[0], &s->weight[1], &s->bare[0], &s->bare[1] };
+    int64_t rows[] = { T, T, T, T, s->width, s->width, T, T }, columns[] = { C, s->width, HD, HD, HD, HD, HD, HD };
+    for (int n = 0; n < 8; n++)
         if (!(*all[n] = measure_memory(rows[n], columns[n], err)))
             return PE_ERR_NOMEM;
     s->at = calloc((size_t)(T * s->axes), sizeof *s->at);
@@ -41,6 +60,8 @@ static pe_status take_memory(scores *s, uint64_t seed, pe_error *err)
     for (int n = 0; n < 2; n++)
         measure_normals(s->weight[n], s->width * HD, 1 / sqrt((double)s->width), seed + 2 + (uint64_t)n);
     place_tokens(s);
+    for (int n = 0; n < 2 && !adds(s); n++)
+        project(s->bare[n], s->x, s, n);
     return PE_OK;
 }
 
@@ -62,7 +83,7 @@ void scores_close(scores *s)
 {
     measure_close(&s->m);
     free(s->at), free(s->x), free(s->y), free(s->q), free(s->k);
-    free(s->weight[0]), free(s->weight[1]);
+    free(s->weight[0]), free(s->weight[1]), free(s->bare[0]), free(s->bare[1]);
     *s = (scores){ 0 };
 }
 
@@ -74,17 +95,19 @@ static pe_positions places(const scores *s)
 /* to (T, H, D): the words with their codes, projected. */
 static pe_status one_side(double *to, scores *s, pe_side side, bool there, pe_error *err)
 {
-    int64_t HD = s->m.shape.heads * s->m.shape.head_dim, C = s->m.shape.model_dim;
-    pe_view x = pe_view_of(there ? s->x : NULL, PE_F64, 1, s->tokens, 1, C);
+    size_t size = (size_t)(s->tokens * s->m.shape.heads * s->m.shape.head_dim) * sizeof *to;
+    pe_view x = pe_view_of(there ? s->x : NULL, PE_F64, 1, s->tokens, 1, s->m.shape.model_dim);
+    if (!adds(s)) {
+        if (there)
+            memcpy(to, s->bare[side], size);
+        else
+            memset(to, 0, size);
+        return PE_OK;
+    }
     memset(s->y, 0, (size_t)(s->tokens * s->width) * sizeof *s->y);
-    if (there || pe_encoding_hooks(s->m.e) & PE_HOOK_EMBED)
-        TRY(pe_embed(s->m.e, pe_view_of(s->y, PE_F64, 1, s->tokens, 1, s->width), x, places(s),
-                     &PE_MAKE(pe_run, .params = s->m.w), err));
-    memset(to, 0, (size_t)(s->tokens * HD) * sizeof *to);
-    for (int64_t t = 0; t < s->tokens; t++)
-        for (int64_t i = 0; i < s->width; i++)
-            for (int64_t c = 0; c < HD; c++)
-                to[t * HD + c] += s->y[t * s->width + i] * s->weight[side][i * HD + c];
+    TRY(pe_embed(s->m.e, pe_view_of(s->y, PE_F64, 1, s->tokens, 1, s->width), x, places(s),
+                 &PE_MAKE(pe_run, .params = s->m.w), err));
+    project(to, s->y, s, side);
     return PE_OK;
 }
 

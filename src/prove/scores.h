@@ -16,6 +16,7 @@ typedef struct scores {
     double *x;                         /* (T, C), of deviation 1 */
     double *weight[2];                 /* (width, H D): W_q, W_k */
     double *y, *q, *k;
+    double *bare[2]; /* (T, H D): the words, projected; of an encoding that adds nothing to them */
 } scores;
 
 /* Which words are there. */

@@ -9,17 +9,19 @@ static const prove_claim claims[] = {
                  "训练使词向量与位置编码正交，程度超过随机方向。" },
       .source = "Kazemnejad 2019 (kazemnejad.com/blog/transformer_architecture_positional_encoding)",
       .rule = { "It holds if in every model the mean |cos| of the 64 most frequent bytes and all codes is below that "
-                "of "
-                "random directions of that width, and is refuted if in none: chance is the border.",
-                "成立的条件：每个模型中，最常见的 64 个字节与所有编码的 |cos| 均值都低于同宽度的随机方向；都不低于则不"
-                "成立。以"
-                "随机为界。" },
+                "of random directions of that width, both as they are and with the means taken off both, and is refuted "
+                "if in none: chance is the border. Controls: the same codes turned at random, words with one another "
+                "(farther), codes less what lies along the words (closer).",
+                "成立的条件：每个模型中，最常见的 64 个字节与所有编码的 |cos| 均值都低于同宽度的随机方向，无论是否减去各自"
+                "的均值；都不低于则不成立。以随机为界。对照：随机旋转后的编码；词向量之间（更偏离正交）；去掉沿词向量分量"
+                "的编码（更接近正交）。" },
       .given = { .spec = { "sinusoidal", "learned" } },
       .trained = true,
       .measure = measure_trained_orthogonal },
     { .name = "trained-adding",
-      .claim = { "From the sum of a trained word and a code a linear map can read both.",
-                 "线性映射能从训练后的词向量与编码之和中同时读出两者。" },
+      .claim = { "From the sum of a trained word and a code a linear map can read both (of models that add; none here "
+                 "concatenates).",
+                 "线性映射能从训练后的词向量与编码之和中同时读出两者（只测相加的模型，这里没有拼接的）。" },
       .source = "Kazemnejad 2019 (kazemnejad.com/blog/transformer_architecture_positional_encoding)",
       .rule = { "It holds if in every model all 512 sums that are asked for are read right, word and place, by a map "
                 "that was fitted on 3072 others: nothing lost means all.",
@@ -66,12 +68,7 @@ static const prove_claim claims[] = {
       .claim = { "With trained queries and keys, too, RoPE's scores in bfloat16 depend on more than the distance.",
                  "用训练后的 q 和 k，bfloat16 下 RoPE 的分数同样不再只取决于距离。" },
       .source = "Wang et al. 2024 (arXiv:2411.13476)",
-      .rule = { "It holds if, in each of 20 draws of queries and keys of the text, the scores of two tokens change "
-                "more "
-                "when both move far than when both move 256 places, however they are rotated.",
-                "成立的条件：在文本中 q 和 k 的 20 次抽取中，无论怎样旋转，两个词元一起远移时分数的变化都大于一起移动 "
-                "256 "
-                "个位置时。" },
+      .rule = { measure_moved_rule, measure_moved_rule_zh }, /* a seed draws queries and keys of the text */
       .given = { .spec = { "rope" }, .heads = 1, .length = 1 << 17, .seed = 10 },
       .trained = true,
       .measure = measure_trained_bf16 },

@@ -59,9 +59,6 @@ static inline int doublings_of(int64_t tokens)
     return k;
 }
 
-/* Numbers of one encoding, a value for each seed: their median, the least and the most. */
-void trained_add(prove_finding *out, words what, const char *of, const double *x, int seeds, const char *unit);
-
 /* The claims (trained_codes.c, trained_layers.c, trained_scores.c). */
 prove_measure_fn measure_trained_orthogonal, measure_trained_adding, measure_trained_table;
 prove_measure_fn measure_trained_residuals;

@@ -91,61 +91,142 @@ static pe_status sums_of(sums *s, const trained_model *t, const prove_models *fr
     return chosen ? PE_OK : PE_ERR_NOMEM;
 }
 
-static pe_status orthogonal_one(double x[4], const trained_model *t, const prove_models *from, pe_error *err)
+/* What is measured of one model: words and codes as they are, and with the means taken off both; then the controls. */
+enum { AS_IS, LESS_MEANS, TURNED, TURNED_LESS_MEANS, WORDS, LESS_WORDS, COSINES };
+
+/* to (n, width) = x turned by a random orthogonal map: elements change places and signs. order (width): room. */
+static void turn(double *to, int64_t *order, const double *x, int64_t n, int64_t width, uint64_t seed)
+{
+    measure_shuffle(order, width, &seed);
+    for (int64_t c = 0; c < width; c++) {
+        double sign = measure_uniform(&seed) < 0 ? -1 : 1;
+        for (int64_t i = 0; i < n; i++)
+            to[i * width + c] = sign * x[i * width + order[c]];
+    }
+}
+
+/* Mean |cos| of words and codes that are turned, over PROVE_SEEDS turns. */
+static double turned_cosine(const sums *s, double *room, int64_t *order)
+{
+    double sum = 0;
+    for (uint64_t n = 0; n < PROVE_SEEDS; n++) {
+        turn(room, order, s->code, s->places, s->width, n + 1);
+        sum += mean_cosine(s->word, COMMON, room, s->places, s->width) / PROVE_SEEDS;
+    }
+    return sum;
+}
+
+/* Takes off each of n rows of x what lies along row: an orthogonal basis's, one after the other. */
+static void take_along_off(double *x, int64_t n, const double *row, int64_t width)
+{
+    double size = measure_dot(row, row, width);
+    for (int64_t i = 0; i < n && size > 0; i++) {
+        double along = measure_dot(x + i * width, row, width) / size;
+        for (int64_t c = 0; c < width; c++)
+            x[i * width + c] -= along * row[c];
+    }
+}
+
+/* Mean |cos| of words and codes less what lies along half of the words: fewer than there are elements. basis (COMMON,
+ * width), code (places, width): room. */
+static double apart_cosine(const sums *s, double *basis, double *code)
+{
+    memcpy(basis, s->word, (size_t)(COMMON * s->width) * sizeof *basis);
+    memcpy(code, s->code, (size_t)(s->places * s->width) * sizeof *code);
+    for (int64_t n = 0; n < COMMON && n < s->width / 2; n++) {
+        take_along_off(basis + (n + 1) * s->width, COMMON - n - 1, basis + n * s->width, s->width);
+        take_along_off(code, s->places, basis + n * s->width, s->width);
+    }
+    return mean_cosine(s->word, COMMON, code, s->places, s->width);
+}
+
+static pe_status orthogonal_one(double x[COSINES], double *law, const trained_model *t, const prove_models *from,
+                                pe_error *err)
 {
     sums s;
     TRY(sums_of(&s, t, from, err));
-    x[0] = mean_cosine(s.word, COMMON, s.code, s.places, s.width);
-    x[2] = mean_cosine(s.word, COMMON, s.word, COMMON, s.width);
-    take_mean_off(s.word, COMMON, s.width);
-    take_mean_off(s.code, s.places, s.width);
-    x[1] = mean_cosine(s.word, COMMON, s.code, s.places, s.width);
-    x[3] = sqrt(2 / (3.14159265358979323846 * (double)s.width));
+    double *room = measure_memory(s.places + COMMON, s.width, err);
+    int64_t *order = calloc((size_t)s.width, sizeof *order);
+    if (room && order) {
+        x[AS_IS] = mean_cosine(s.word, COMMON, s.code, s.places, s.width);
+        x[TURNED] = turned_cosine(&s, room, order);
+        x[WORDS] = mean_cosine(s.word, COMMON, s.word, COMMON, s.width);
+        x[LESS_WORDS] = apart_cosine(&s, room, room + COMMON * s.width);
+        take_mean_off(s.word, COMMON, s.width);
+        take_mean_off(s.code, s.places, s.width);
+        x[LESS_MEANS] = mean_cosine(s.word, COMMON, s.code, s.places, s.width);
+        x[TURNED_LESS_MEANS] = turned_cosine(&s, room, order);
+        *law = sqrt(2 / (3.14159265358979323846 * (double)s.width));
+    }
+    bool whole = room && order;
     sums_free(&s);
-    return PE_OK;
+    free(room), free(order);
+    return whole ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for the codes of %s", t->name);
 }
 
-/* given: names of encodings that add codes. */
-pe_status measure_trained_orthogonal(prove_finding *out, const prove_given *g, pe_error *err)
+/* Whether the means decide: of models whose answer turns as they are taken off both. */
+static words orthogonal_because(const measure_tally *t, int turned)
 {
-    static const words what[3] = {
-        { "mean |cos| of trained words and codes", "训练后词向量与位置编码夹角余弦的平均绝对值" },
-        { "the same, means taken off both", "同上，两者各减去均值" },
-        { "control: mean |cos| of trained words with one another", "对照：训练后词向量之间夹角余弦的平均绝对值" },
-    };
     static const words because[PROVE_VERDICT_COUNT] = {
-        { "In every model words and codes are closer to a right angle than random directions of that width: training "
-          "has kept them apart. Words with one another are not.",
-          "在每个模型中，词向量与位置编码都比同宽度的随机方向更接近正交：训练把它们分开了；词向量之间则不是。" },
-        { "In every model words and codes are farther from a right angle than random directions of that width.",
-          "在每个模型中，词向量与位置编码都比同宽度的随机方向更偏离正交。" },
+        { "In every model words and codes are closer to a right angle than random directions of that width, with the "
+          "means that all words and all codes share and without.",
+          "在每个模型中，词向量与位置编码都比同宽度的随机方向更接近正交，无论是否减去各自的共同均值。" },
+        { "In every model words and codes are farther from a right angle than random directions of that width, with "
+          "the means that all words and all codes share and without.",
+          "在每个模型中，词向量与位置编码都比同宽度的随机方向更偏离正交，无论是否减去各自的共同均值。" },
         { "It depends on the encoding and the seed: some are closer to a right angle than random directions, some are "
           "not.",
           "取决于编码和随机种子：有的比随机方向更接近正交，有的不是。" },
     };
+    static const words by_mean = {
+        "It depends on the common mean: all words share a part, and so do all codes. There are models in which words "
+        "and codes are farther from a right angle than random directions with it, and closer once the means are taken "
+        "off both.",
+        "取决于共同的均值：所有词向量有共同的部分，所有编码也有。有的模型中，带着它时词向量与编码比随机方向更偏离正交，"
+        "两者各减去均值后则更接近正交。"
+    };
+    prove_verdict v = !t->bad ? PROVE_HOLDS : !t->good ? PROVE_REFUTED : PROVE_DEPENDS;
+    return v == PROVE_DEPENDS && turned ? by_mean : because[v];
+}
+
+static const words cosine_words[COSINES] = {
+    { "mean |cos| of trained words and codes", "训练后词向量与位置编码夹角余弦的平均绝对值" },
+    { "the same, means taken off both", "同上，两者各减去均值" },
+    { "control: codes turned at random", "对照：随机旋转后的编码" },
+    { "control: turned at random, means taken off both", "对照：随机旋转后的编码，两者各减去均值" },
+    { "control: trained words with one another", "对照：训练后的词向量之间" },
+    { "control: codes less what lies along words", "对照：去掉沿词向量分量的编码" },
+};
+
+/* given: names of encodings that add codes. */
+pe_status measure_trained_orthogonal(prove_finding *out, const prove_given *g, pe_error *err)
+{
     measure_tally tally = { .out = out };
     double law = 0;
+    int turned = 0;
     for (int i = 0; g->spec[i]; i++) {
-        double x[TRAINED_SEEDS][4], column[TRAINED_SEEDS];
+        double x[TRAINED_SEEDS][COSINES], column[TRAINED_SEEDS];
         trained_group group;
         TRY(trained_find(&group, g, g->spec[i], err));
         for (int n = 0; n < group.count; n++) {
-            TRY(orthogonal_one(x[n], group.one[n], group.from, err));
-            law = x[n][3];
-            measure_count(&tally, x[n][0] < law);
+            TRY(orthogonal_one(x[n], &law, group.one[n], group.from, err));
+            measure_count(&tally, x[n][AS_IS] < law);
+            measure_count(&tally, x[n][LESS_MEANS] < law);
+            turned += x[n][AS_IS] >= law && x[n][LESS_MEANS] < law;
         }
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < COSINES; k++) {
             for (int n = 0; n < group.count; n++)
                 column[n] = x[n][k];
-            trained_add(out, what[k], group.name, column, group.count, "");
+            measure_add_values(out, cosine_words[k], group.name, column, group.count, "");
         }
     }
     prove_add(out, (words){ "mean |cos| of random directions, sqrt(2 / (pi d))",
                             "随机方向夹角余弦的平均绝对值 sqrt(2/(πd))" },
               "", law, "");
-    measure_conclude(&tally, (words){ "models farther from a right angle than random directions",
-                                      "比随机方向更偏离正交的模型数" },
-                     because);
+    words because = orthogonal_because(&tally, turned), all[] = { because, because, because };
+    measure_conclude(&tally, (words){ "of models with their means and without: farther from a right angle than chance",
+                                      "带均值与减去均值的模型中，比随机更偏离正交的" },
+                     all);
     return PE_OK;
 }
 
@@ -265,22 +346,19 @@ pe_status measure_trained_adding(prove_finding *out, const prove_given *g, pe_er
           { "control: places read from an eighth of the elements", "对照：只看八分之一的元素时读对的位置" } },
     };
     static const words because[PROVE_VERDICT_COUNT] = {
-        { "A linear map reads every word and every place from the sums of trained words and codes. Whether a model "
-          "does "
-          "better with the two side by side is a matter of losses: docs/results.md has races of both.",
-          "线性映射能从训练后的词向量与编码之和中读对每个词和每个位置。模型是否因拼接而更好要看损失值：docs/results.md"
-          " 有"
-          "两者的训练比较。" },
-        { "In every model some sums are read wrong. What that costs is a matter of losses: docs/results.md has races "
-          "of "
-          "adding against concatenating.",
-          "每个模型都有读错的和。代价多大要看损失值：docs/results.md 有相加与拼接的训练比较。" },
+        { "A linear map reads every word and every place from the sums of trained words and codes. That is no "
+          "comparison with concatenating: no model here concatenates; docs/results.md has losses of both, in the rows "
+          "\"sinusoidal, added\", \"sinusoidal, concatenated\", \"learned\" and \"learned, concatenated\".",
+          "线性映射能从训练后的词向量与编码之和中读对每个词和每个位置。这不是与拼接的比较：这里没有拼接的模型；两者的损失"
+          "值见 docs/results.md 的“sinusoidal, added”“sinusoidal, concatenated”“learned”“learned, concatenated”各行。" },
+        { "In every model some sums are read wrong. What that costs against concatenating, which no model here does, "
+          "is a matter of losses: docs/results.md has rows of both.",
+          "每个模型都有读错的和。与拼接（这里没有拼接的模型）相比代价多大，要看 docs/results.md 中两者的损失值。" },
         { "It depends on the encoding and the seed: in some models every sum is read right, in others some are not. "
-          "What "
-          "that costs is a matter of losses: docs/results.md has races of adding against concatenating.",
-          "取决于编码和随机种子：有的模型每个和都能读对，有的不能。代价多大要看损失值：docs/results.md 有相加与拼接的"
-          "训练"
-          "比较。" },
+          "What that costs against concatenating, which no model here does, is a matter of losses: docs/results.md "
+          "has rows of both.",
+          "取决于编码和随机种子：有的模型每个和都能读对，有的不能。与拼接（这里没有拼接的模型）相比代价多大，要看 "
+          "docs/results.md 中两者的损失值。" },
     };
     measure_tally tally = { .out = out };
     for (int i = 0; g->spec[i]; i++) {
@@ -294,7 +372,7 @@ pe_status measure_trained_adding(prove_finding *out, const prove_given *g, pe_er
         for (int k = 0; k < 6; k++) {
             for (int n = 0; n < group.count; n++)
                 column[n] = x[n][k / 2][k % 2];
-            trained_add(out, what[k / 2][k % 2], group.name, column, group.count, "%");
+            measure_add_values(out, what[k / 2][k % 2], group.name, column, group.count, "%");
         }
     }
     measure_conclude(&tally, (words){ "models with a sum that is read wrong", "有读错的和的模型数" }, because);
@@ -408,12 +486,12 @@ static void add_looks(prove_finding *out, const char *name, const table_looks *t
         for (int n = 0; n < seeds; n++)
             column[n] = t[n].cosine[k];
         snprintf(of, sizeof of, "%.60s, %d-%d", name, 1 << k, (2 << k) - 1);
-        trained_add(out, (words){ "mean cos of two rows; distance",
+        measure_add_values(out, (words){ "mean cos of two rows; distance",
                                   "两行夹角余弦的均值；距离" }, of, column, seeds, "");
     }
     for (int n = 0; n < seeds; n++)
         column[n] = t[n].rank;
-    trained_add(out, (words){ "directions that carry it, (tr G)^2 / tr(G^2)",
+    measure_add_values(out, (words){ "directions that carry it, (tr G)^2 / tr(G^2)",
                               "有效方向数 (tr G)²/tr(G²)" }, name, column, seeds, "");
 }
 
@@ -441,10 +519,10 @@ pe_status measure_trained_table(prove_finding *out, const prove_given *g, pe_err
         near[n] = f[n].alike, start[n] = f[n].untrained_alike;
         measure_count(&tally, falls(&trained[n]));
     }
-    trained_add(out, (words){ "likeness to the fixed code (linear CKA)",
+    measure_add_values(out, (words){ "likeness to the fixed code (linear CKA)",
                               "与固定编码的相似度（线性 CKA）" }, group.name, near,
                 group.count, "");
-    trained_add(out, (words){ "control: the same before training",
+    measure_add_values(out, (words){ "control: the same before training",
                               "对照：训练之前" }, group.name, start, group.count, "");
     add_looks(out, group.name, trained, group.count);
     add_looks(out, "before training", untrained, group.count);

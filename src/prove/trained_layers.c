@@ -102,7 +102,7 @@ static void add_places(prove_finding *out, const trained_group *group, layer_val
                 column[n] = r2[n][f][l];
             snprintf(of, sizeof of, "%.30s, %lld, %lld", group->name,
                      (long long)(fitted_windows[f] * group->from->length), (long long)l);
-            trained_add(out, (words){ "R^2 of a token's place; tokens fitted, layers passed",
+            measure_add_values(out, (words){ "R^2 of a token's place; tokens fitted, layers passed",
                                       "位置可读程度 R²；拟合词元数，已过层数" },
                         of, column, group->count, "");
         }
@@ -118,8 +118,13 @@ static void kept_shares(double share[2], layer_values *r2, int f, int64_t layers
     share[1] = (*r2)[f][0] > 0 ? 100 * (*r2)[f][layers < TRAINED_LAYERS ? layers : TRAINED_LAYERS] / (*r2)[f][0] : 0;
 }
 
+/* Probes in all, by where they look, by encoding and by the number of fitted tokens. */
+typedef struct kept_tally {
+    measure_tally all, where[2], encoding[PROVE_SPECS_MAX], fit[FITS];
+} kept_tally;
+
 /* Whether each keeps half, for each number of fitted tokens. */
-static void count_kept(measure_tally *tally, const trained_group *group, layer_values *r2, int64_t layers)
+static void count_kept(kept_tally *tally, int encoding, const trained_group *group, layer_values *r2, int64_t layers)
 {
     static const words what[2] = {
         { "least R^2 that enters a layer, of the input's; tokens fitted",
@@ -134,32 +139,48 @@ static void count_kept(measure_tally *tally, const trained_group *group, layer_v
             for (int n = 0; n < group->count; n++) {
                 kept_shares(share, &r2[n], f, layers);
                 column[n] = share[k];
-                measure_count(tally, share[k] >= 50);
+                measure_tally *each[] = { &tally->all, &tally->where[k], &tally->encoding[encoding], &tally->fit[f] };
+                for (int t = 0; t < 4; t++)
+                    measure_count(each[t], share[k] >= 50);
             }
             snprintf(of, sizeof of, "%.30s, %lld", group->name, (long long)(fitted_windows[f] * group->from->length));
-            trained_add(tally->out, what[k], of, column, group->count, "%");
+            measure_add_values(tally->all.out, what[k], of, column, group->count, "%");
         }
+}
+
+/* What decides, of what was varied. */
+static words depends_on(const kept_tally *t)
+{
+    static const words leaves = {
+        "It depends on where one looks, and on nothing else that was varied: what enters each layer keeps at least "
+        "half in every model and fit, what leaves the last in none. That only predicts the next byte.",
+        "只取决于看哪里，与其他变化过的条件无关：在每个模型、每次拟合中，进入各层的都保留至少一半，离开最后一层的都不足一半；"
+        "后者只用来预测下一个字节。"
+    };
+    static const words enters = {
+        "It depends on where one looks, and on nothing else that was varied: what leaves the last layer keeps at least "
+        "half in every model and fit, what enters some layer before it in none.",
+        "只取决于看哪里，与其他变化过的条件无关：在每个模型、每次拟合中，离开最后一层的都保留至少一半，进入其前某一层的都"
+        "不足一半。"
+    };
+    static const words encoding = { "It depends on the encoding, and on nothing else that was varied.",
+                                    "只取决于编码，与其他变化过的条件无关。" };
+    static const words fit = { "It depends on the number of tokens that the map is fitted on, and on nothing else "
+                               "that was varied.",
+                               "只取决于拟合所用的词元数，与其他变化过的条件无关。" };
+    static const words several = { "It depends on more than one of where one looks, the encoding, the seed and the "
+                                   "number of tokens that the map is fitted on: none of them decides alone.",
+                                   "取决于看哪里、编码、随机种子和拟合所用的词元数中的不止一项：没有一项能单独决定。" };
+    return measure_decides(t->where, 2)                    ? (t->where[1].bad ? leaves : enters)
+           : measure_decides(t->encoding, PROVE_SPECS_MAX) ? encoding
+           : measure_decides(t->fit, FITS)                 ? fit
+                                                           : several;
 }
 
 /* given: names of encodings; those that add no code to words, first, are shown and not counted. */
 pe_status measure_trained_residuals(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    static const words because[PROVE_VERDICT_COUNT] = {
-        { "In every model at least half of what a linear map reads of the place from the input enters each layer and "
-          "leaves the last, however many tokens the map is fitted on. Without an encoding the input has no place.",
-          "在每个模型中，无论用多少词元拟合，进入各层以及离开最后一层的位置信息都不少于输入层的一半。没有编码时输入中"
-          "没有位"
-          "置。" },
-        { "In every model less than half of what a linear map reads of the place from the input enters some layer, and "
-          "leaves the last.",
-          "在每个模型中，进入某一层以及离开最后一层的位置信息都不足输入层的一半。" },
-        { "It depends on where one looks, the encoding and the number of tokens that the map is fitted on: the "
-          "evidence "
-          "has what enters each layer beside what leaves the last, which only predicts the next byte.",
-          "取决于看哪里、哪种编码以及拟合所用的词元数：数据中分别列出进入各层的和离开最后一层的，后者只用来预测下一个"
-          "字节。" },
-    };
-    measure_tally tally = { .out = out };
+    kept_tally tally = { .all.out = out };
     for (int i = 0; g->spec[i]; i++) {
         layer_values r2[TRAINED_SEEDS];
         trained_group group;
@@ -168,10 +189,20 @@ pe_status measure_trained_residuals(prove_finding *out, const prove_given *g, pe
         for (int n = 0; n < group.count; n++)
             TRY(places_one(r2[n], group.one[n], group.from, err));
         if (pe_encoding_hooks(model_encoding(group.one[0]->m)) & PE_HOOK_EMBED)
-            count_kept(&tally, &group, r2, layers);
+            count_kept(&tally, i, &group, r2, layers);
         add_places(out, &group, r2, layers);
     }
-    measure_conclude(&tally, (words){ "probes that find less than half of the input's",
-                                      "读出不足输入层一半的探针数" }, because);
+    const words because[PROVE_VERDICT_COUNT] = {
+        { "In every model at least half of what a linear map reads of the place from the input enters each layer and "
+          "leaves the last, however many tokens the map is fitted on. Without an encoding the input has no place.",
+          "在每个模型中，无论用多少词元拟合，进入各层以及离开最后一层的位置信息都不少于输入层的一半。没有编码时输入中"
+          "没有位置。" },
+        { "In every model less than half of what a linear map reads of the place from the input enters some layer, and "
+          "leaves the last.",
+          "在每个模型中，进入某一层以及离开最后一层的位置信息都不足输入层的一半。" },
+        depends_on(&tally),
+    };
+    measure_conclude(&tally.all, (words){ "probes that find less than half of the input's",
+                                          "读出不足输入层一半的探针数" }, because);
     return PE_OK;
 }

@@ -181,19 +181,3 @@ pe_status trained_codes(double *code, double *word, const trained_model *t, cons
     return s;
 }
 
-void trained_add(prove_finding *out, words what, const char *of, const double *x, int seeds, const char *unit)
-{
-    double sorted[TRAINED_SEEDS];
-    for (int n = 0, at; n < seeds; n++) {
-        for (at = n; at > 0 && sorted[at - 1] > x[n]; at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = x[n];
-    }
-    int before = out->count;
-    prove_add(out, what, of, (sorted[(seeds - 1) / 2] + sorted[seeds / 2]) / 2, unit);
-    for (int n = before; n < out->count; n++) {
-        out->number[n].least = sorted[0];
-        out->number[n].most = sorted[seeds - 1];
-        out->number[n].seeds = seeds;
-    }
-}

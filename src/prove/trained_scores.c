@@ -79,11 +79,11 @@ static void add_reaches(prove_finding *out, const trained_group *group, reach r[
             entropy[n] = r[n][l].entropy;
         }
         snprintf(of, sizeof of, "%.30s, %d", group->name, l);
-        trained_add(out, (words){ "mean distance of attention, tokens; layer",
+        measure_add_values(out, (words){ "mean distance of attention, tokens; layer",
                                   "注意力的平均距离（词元）；层" }, of, mean, group->count, "");
-        trained_add(out, (words){ "of the head that looks farthest; layer",
+        measure_add_values(out, (words){ "of the head that looks farthest; layer",
                                   "看得最远的头；层" }, of, farthest, group->count, "");
-        trained_add(out, (words){ "entropy of attention, bits; layer",
+        measure_add_values(out, (words){ "entropy of attention, bits; layer",
                                   "注意力的熵（比特）；层" }, of, entropy, group->count, "");
     }
 }
@@ -111,21 +111,43 @@ static int layers_of(const trained_group *group)
     return (int)(layers < TRAINED_LAYERS ? layers : TRAINED_LAYERS); /* fits: TRAINED_LAYERS */
 }
 
+/* Layers in all, by encoding, by layer, and by both. */
+typedef struct reach_tally {
+    measure_tally all, encoding[PROVE_SPECS_MAX], layer[TRAINED_LAYERS], both[PROVE_SPECS_MAX * TRAINED_LAYERS];
+} reach_tally;
+
+static void count_reach(reach_tally *t, int encoding, int layer, bool near)
+{
+    measure_tally *each[] = { &t->all, &t->encoding[encoding], &t->layer[layer],
+                              &t->both[encoding * TRAINED_LAYERS + layer] };
+    for (int n = 0; n < 4; n++)
+        measure_count(each[n], near);
+}
+
+/* What decides, of what was varied. */
+static words reach_depends_on(const reach_tally *t)
+{
+    static const words encoding = { "It depends on the encoding: with some every layer looks at near keys, with the "
+                                    "others none does.",
+                                    "取决于编码：有的编码每一层都看邻近的键，其余的没有一层如此。" };
+    static const words layer = { "It depends on the layer, in every encoding alike.",
+                                 "取决于层，各种编码都一样。" };
+    static const words both = { "It depends on the layer and the encoding, together: with one encoding some layers "
+                                "look at near keys and others do not, in every seed.",
+                                "同时取决于层和编码：同一编码有的层看邻近的键，有的层不看，每个随机种子都一样。" };
+    static const words seed = { "It depends on the layer and the encoding, together, and in some of those on the seed: "
+                                "with one encoding some layers look at near keys and others do not.",
+                                "同时取决于层和编码，有的还取决于随机种子：同一编码有的层看邻近的键，有的层不看。" };
+    return measure_decides(t->encoding, PROVE_SPECS_MAX)                ? encoding
+           : measure_decides(t->layer, TRAINED_LAYERS)                  ? layer
+           : measure_decides(t->both, PROVE_SPECS_MAX * TRAINED_LAYERS) ? both
+                                                                        : seed;
+}
+
 /* given: names of encodings. */
 pe_status measure_trained_reach(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    static const words because[PROVE_VERDICT_COUNT] = {
-        { "In every layer of every model attention looks less than half as far as even attention would.",
-          "在每个模型的每一层，注意力看得都不到均匀注意力的一半远。" },
-        { "In no layer of any model attention looks less than half as far as even attention would.",
-          "没有任何模型的任何一层，注意力看得不到均匀注意力的一半远。" },
-        { "It depends on the layer and the encoding: some layers look at neighbours, in others some heads look as far "
-          "as "
-          "even attention would. Where an encoding has a bias by distance, it is near without training.",
-          "取决于层和编码：有的层只看邻近词元，有的层里某些头看得和均匀注意力一样远。带距离偏置的编码不训练也看得近"
-          "。" },
-    };
-    measure_tally tally = { .out = out };
+    reach_tally tally = { .all.out = out };
     reach even = { 0 };
     for (int i = 0; g->spec[i]; i++) {
         reach r[TRAINED_SEEDS][TRAINED_LAYERS];
@@ -135,7 +157,7 @@ pe_status measure_trained_reach(prove_finding *out, const prove_given *g, pe_err
         for (int n = 0; n < group.count; n++) {
             TRY(reach_of(r[n], group.one[n]->m, group.from, err));
             for (int l = 0; l < layers_of(&group); l++)
-                measure_count(&tally, r[n][l].mean < even.mean / 2);
+                count_reach(&tally, i, l, r[n][l].mean < even.mean / 2);
         }
         add_reaches(out, &group, r, layers_of(&group));
         TRY(add_untrained(out, &group, even, err));
@@ -143,8 +165,15 @@ pe_status measure_trained_reach(prove_finding *out, const prove_given *g, pe_err
     prove_add(out, (words){ "mean distance of even attention, tokens",
                             "均匀注意力的平均距离（词元）" }, "", even.mean, "");
     prove_add(out, (words){ "entropy of even attention, bits", "均匀注意力的熵（比特）" }, "", even.entropy, "");
-    measure_conclude(&tally, (words){ "layers that look half as far as even attention, or farther",
-                                      "看得不近于均匀注意力一半的层数" },
+    const words because[PROVE_VERDICT_COUNT] = {
+        { "In every layer of every model attention looks less than half as far as even attention would.",
+          "在每个模型的每一层，注意力看得都不到均匀注意力的一半远。" },
+        { "In no layer of any model attention looks less than half as far as even attention would.",
+          "没有任何模型的任何一层，注意力看得不到均匀注意力的一半远。" },
+        reach_depends_on(&tally),
+    };
+    measure_conclude(&tally.all, (words){ "layers that look half as far as even attention, or farther",
+                                          "看得不近于均匀注意力一半的层数" },
                      because);
     return PE_OK;
 }
@@ -238,7 +267,7 @@ static pe_status add_falling(prove_finding *out, words what, const trained_group
         TRY(decay_of(&d, group->one[n]->m, group->from, err));
         share[n] = 100.0 * falling(&d) / d.heads;
     }
-    trained_add(out, what, group->name, share, group->count, "%");
+    measure_add_values(out, what, group->name, share, group->count, "%");
     return PE_OK;
 }
 
@@ -269,10 +298,10 @@ pe_status measure_trained_decay(prove_finding *out, const prove_given *g, pe_err
         for (int h = 0; h < d[n].heads; h++)
             measure_count(&tally, h < falling(&d[n]));
     }
-    trained_add(out, (words){ "heads whose mean score falls with each doubling of the distance",
+    measure_add_values(out, (words){ "heads whose mean score falls with each doubling of the distance",
                               "平均分数随距离每翻一倍而下降的头" },
                 group.name, share, group.count, "%");
-    trained_add(out, (words){ "control: the same weights without the rotation",
+    measure_add_values(out, (words){ "control: the same weights without the rotation",
                               "对照：同样的权重，不旋转" }, group.name, plain,
                 group.count, "%");
     TRY(add_falling(out, (words){ "heads that have a bias by distance", "带距离偏置的头" }, &bias, err));
@@ -281,7 +310,7 @@ pe_status measure_trained_decay(prove_finding *out, const prove_given *g, pe_err
         for (int n = 0; n < group.count; n++)
             column[n] = mean_score(&d[n], k);
         snprintf(of, sizeof of, "%.30s, %d-%d", group.name, 1 << k, (2 << k) - 1);
-        trained_add(out, (words){ "mean score of all heads; distance",
+        measure_add_values(out, (words){ "mean score of all heads; distance",
                                   "所有头的平均分数；距离" }, of, column, group.count, "");
     }
     measure_conclude(&tally, (words){ "heads whose score does not fall with each doubling",

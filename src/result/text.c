@@ -132,6 +132,7 @@ static pe_status print_drawing(text_writer *w, const node *n, pe_error *err)
 typedef struct layout {
     table_columns columns;
     int width[RESULT_COLUMNS_MAX];
+    int keys;   /* columns that are printed before every block of others */
     bool wraps; /* the last column may be wider than its room */
 } layout;
 
@@ -143,10 +144,26 @@ static const char *cell_text(const node *row, const char *label, char *room, siz
 
 static int total_width(const layout *l, int first, int last)
 {
-    int sum = first ? l->width[0] + GAP : 0;
+    int sum = 0;
+    for (int i = 0; first && i < l->keys; i++)
+        sum += l->width[i] + GAP;
     for (int i = first; i <= last; i++)
         sum += l->width[i] + (i < last ? GAP : 0);
     return sum;
+}
+
+/* How many columns are printed before every block of others: the first, and the second where it is text and two rows
+ * below each other have the same first cell. */
+static int key_columns(const layout *l, const node *table)
+{
+    char text[ROOM], before[ROOM] = "";
+    for (const node *row = table->first; row && l->columns.cells > 2 && !l->columns.number[1]; row = row->next) {
+        const char *first = cell_text(row, l->columns.label[0], text, sizeof text);
+        if (*first && !strcmp(first, before))
+            return 2;
+        snprintf(before, sizeof before, "%s", first);
+    }
+    return 1;
 }
 
 /* The first column gives way and is wrapped, then the last; what is still too wide is printed in blocks of columns. */
@@ -162,6 +179,7 @@ static void lay_out(layout *l, const node *table, int room)
             l->width[i] = n > l->width[i] ? n : l->width[i];
         }
     }
+    l->keys = key_columns(l, table);
     if (!count)
         return;
     int last = count - 1, before = total_width(l, 0, last) - l->width[last];
@@ -230,7 +248,7 @@ static void print_row(const text_writer *w, const layout *l, const node *row, in
     const node *head = row ? table_cell(row, l->columns.label[0]) : NULL;
     int at = indent;
     columns_pad(&w->c, indent);
-    for (int i = from ? 0 : from; i <= to; i = i ? i + 1 : from ? from : 1) {
+    for (int i = 0; i <= to; i = from && i + 1 == l->keys && i < from ? from : i + 1) {
         const char *label = l->columns.label[i];
         const node *cell = row ? table_cell(row, label) : NULL;
         const char *text = row ? cell_text(row, label, room, sizeof room) : label;
@@ -297,6 +315,7 @@ static pe_status print_table(text_writer *w, const node *table, int indent, pe_e
     begin_block(w, BLOCK_TABLE, true);
     for (int from = 0, to; from < l.columns.cells; from = to + 1) {
         to = last_that_fits(&l, from, room);
+        l.keys = to + 1 < l.keys ? 1 : l.keys; /* no room for two */
         w->c.margin = w->wide;
         if (from)
             putc('\n', w->c.to);

@@ -487,7 +487,7 @@ const numbers: Term[] = [
     also: "ppl loss 损失",
     text: {
       en: "e to the power of the mean loss per token (in nats): the number of equally likely tokens that would be as hard to predict. It depends on the tokenizer; [bits per byte](bpb) do not.",
-      zh: "e 的“每 token 平均损失（nat）”次方：模型相当于在多少个等可能的词里猜。它依赖分词器；[bits per byte](bpb) 不依赖。",
+      zh: "e 的“每词元平均损失（nat）”次方：模型相当于在多少个等可能的词里猜。它依赖分词器；[bits per byte](bpb) 不依赖。",
     },
   },
   {

@@ -46,9 +46,9 @@ export const registryZh: Readonly<Record<string, string>> = {
   "Adds a trained bias per head and relative offset inside a two-dimensional window.": "二维窗口内，每个头、每个相对偏移一个可训练偏置。",
 
   "Subtracts what a forget gate per token and head, computed from the token, forgets between the key and the query.":
-    "每个 token、每个头有一个由 token 内容算出的遗忘门；分数减去从键到查询之间所遗忘的部分。",
+    "每个词元、每个头有一个由词元内容算出的遗忘门；分数减去从键到查询之间所遗忘的部分。",
   "Adds a bias by distance that the query's token mixes from trained profiles; zero past the last one.":
-    "由查询的 token 把若干可训练的距离曲线混合成偏置；超出最后一个距离后为零。",
+    "由查询的词元把若干可训练的距离曲线混合成偏置；超出最后一个距离后为零。",
 
   // keys
   "N: distances 0 to N-1 have a trained profile; nothing is added past them": "N：距离 0 到 N-1 各有一行可训练曲线；更远处不加",
@@ -75,7 +75,7 @@ export const registryZh: Readonly<Record<string, string>> = {
   "whether sin or cos comes first": "sin 与 cos 谁在前",
   "exponent 2i/d, or 2i/(d-2) = i/(d/2-1)": "指数取 2i/d，或 2i/(d-2) = i/(d/2-1)",
   "added to every position (fairseq: 2)": "加到每个位置上的偏移（fairseq：2）",
-  "coordinates per token": "每个 token 的坐标个数",
+  "coordinates per token": "每个词元的坐标个数",
   "number of positions in the table; one number per axis: rows=14/14": "表中的位置数；每个轴一个数：rows=14/14",
   "added to every position (OPT, BART: 2)": "加到每个位置上的偏移（OPT、BART：2）",
   "how the codes of the axes are combined: added, or concatenated": "各轴编码如何合并：相加，或并排拼接",
@@ -141,8 +141,8 @@ export const registryZh: Readonly<Record<string, string>> = {
   "one table shared by all heads, or one per head": "各头共用一张表，或每头一张",
   "largest distance to earlier keys in the table": "表中向左的最大距离",
   "largest distance to later keys in the table": "表中向右的最大距离",
-  "number of tokens in a segment": "一段的 token 数",
-  "number of remembered tokens before the segment, as keys with smaller positions": "段之前记忆的 token 数，作为位置更小的键",
+  "number of tokens in a segment": "一段的词元数",
+  "number of remembered tokens before the segment, as keys with smaller positions": "段之前记忆的词元数，作为位置更小的键",
   "number of buckets on each side; 0: no buckets, distances are clipped at max": "每一侧的桶数；0：不分桶，距离在 max 处截断",
   "distance at which the last bucket begins": "最后一个桶起始的距离",
   "which terms are added: content-to-position (c2p), position-to-content (p2c)": "内容对位置（c2p），位置对内容（p2c）",

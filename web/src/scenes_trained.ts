@@ -15,7 +15,7 @@ export const trained: Scene[] = [
     formulas: {},
     text: {
       en: ["Three layers of width 96, bytes as tokens, 8 bits a weight; the text is a novel that none of them saw. Loss is measured with the C code of `posenc eval`, over windows of the length that you choose; a table of 128 learned rows cannot go on at all. NTK and YaRN change RoPE's frequencies while it runs, without any training."],
-      zh: ["三层，宽 96，以字节为 token，每个权重 8 比特；文本是它们都没见过的一部小说。损失由与 `posenc eval` 相同的 C 代码在你选的长度的窗口上测得；128 行的可学习表根本走不下去。NTK 与 YaRN 在运行时改动 RoPE 的频率，不再训练。"],
+      zh: ["三层，宽 96，以字节为词元，每个权重 8 比特；文本是它们都没见过的一部小说。损失由与 `posenc eval` 相同的 C 代码在你选的长度的窗口上测得；128 行的可学习表根本走不下去。NTK 与 YaRN 在运行时改动 RoPE 的频率，不再训练。"],
     },
     demos: [
       {
