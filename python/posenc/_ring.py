@@ -160,7 +160,8 @@ def _merge(out: Tensor, lse: Tensor, part: Tensor, part_lse: Tensor) -> None:
 class _RingAttention(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, ring: _Ring, q: Tensor, k: Tensor, v: Tensor, *values: Tensor | None) -> Tensor:
-        e, inputs = _encoding(ring.key), dict(zip(_INPUTS, values, strict=True))
+        e = _encoding(ring.key)
+        inputs: dict[str, Tensor | None] = dict(zip(_INPUTS, values, strict=True))
         gates = inputs["k_gates"]
         out = q.new_zeros((*q.shape[:-1], v.shape[-1]), dtype=torch.float32)
         lse = q.new_full(q.shape[:-1], -torch.inf, dtype=torch.float64)
@@ -182,10 +183,11 @@ class _RingAttention(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
         ring: _Ring = ctx.ring
         q, k, v, *values, out, lse = ctx.saved_tensors
-        e, inputs = _encoding(ring.key), dict(zip(_INPUTS, values, strict=True))
+        e = _encoding(ring.key)
+        inputs: dict[str, Tensor | None] = dict(zip(_INPUTS, values, strict=True))
         gates, sinks = inputs["k_gates"], inputs["sinks"]
         mine: list[Tensor] = [q.new_zeros(q.shape, dtype=torch.float32)]  # of the queries: dq, dq_gates, drelative
         others = [x for x in (inputs["q_gates"], inputs["relative"]) if x is not None]
