@@ -118,6 +118,7 @@ def main() -> None:
     if given.checkpoint and given.steps > first:
         weights, moments = get_state_dict(model, optimizer)
         dcp.save({"model": weights, "optimizer": moments, "step": given.steps}, checkpoint_id=folder / str(given.steps))
+    dist.barrier()  # nobody takes the group down while another still writes
     dist.destroy_process_group()
 
 

@@ -8,11 +8,18 @@ _COLUMN_FIRST = "its pairs rotate by the column first and by the row second, whi
 _CLASS_TOKEN = "its class token rotates by trained angles, which no spec says"
 _KEY_POINTS = "it rotates by the pixels of key points, in an order or by a projection of its own, which no spec says"
 _NEOMME = "its patches rotate by two axes and its windows differ by layer, which from_config does not take apart"
+_ONE_PLACE = "its rotary class is named after pictures and takes one position per token, where this test gives it two"
+_TWO_WIDTHS = "its sliding layers have other heads and widths, which from_config refuses"
+_FIRST_HEAD = "it rotates the first head of each layer and no other, which no spec says"
+_ELSEWHERE = "transformers 5.23.0 ships its config and no modeling file"
 
 REASONS = {
     "EvollaModel.protein_encoder_config": _NAMELESS,
     "beam.sliding_attention": "its full layers scale queries by (1 + (position + 1) / 2048)^0.1, which no spec says",
     "clvp_encoder": "it rotates values too, by a head dimension that another part gives",
+    "deepseek_ocr2_encoder": _ONE_PLACE,
+    "dots3_note_text.indexed_attention": _TWO_WIDTHS,
+    "dots3_note_text.sliding_attention": _TWO_WIDTHS,
     "edgetam_video": _FRAMES,
     "efficientloftr": _KEY_POINTS,
     "esmfold2.atom_encoder": _NAMELESS + "; it rotates atoms by their place in space",
@@ -20,6 +27,9 @@ REASONS = {
     "evolla.protein_encoder_config": _NAMELESS,
     "hunyuan_vl_text": "its module gives the two elements of a pair angles of different axes (sections of "
     "elements, not of pairs), which is no rotation; with the same position on all axes it equals from_config",
+    "inkling2_vision": "it rotates by columns and rows from 1 on, and not the class token, which no spec says",
+    "internlm3": _ELSEWHERE,
+    "iquestcoder": _ELSEWHERE,
     "kimi_k25_vision": "its pairs alternate between columns and rows, each with all frequencies, which no spec says",
     "lightglue": _KEY_POINTS,
     "llama4_vision_model": "it rotates by columns and rows from 1 on, and not the class token, which no spec says",
@@ -33,12 +43,14 @@ REASONS = {
     "neomme.full_attention": _NEOMME,
     "neomme.sliding_attention": _NEOMME,
     "nougat": "its config class has no defaults; its parts are donut-swin and mbart, which do not rotate",
+    "qwen2_5_omni_dit": _FIRST_HEAD,
     "qwen3_omni_moe.code2wav_config": _NAMELESS,
     "sam2_video": _FRAMES,
     "sam3_tracker_video": _FRAMES,
     "sam3_vit_model": _FRAMES,
     "sapiens2": "its code was not read for the tables of models: a part for pictures",
     "seamless_m4t": _CONFORMER,
+    "step3p5_vision": _COLUMN_FIRST,
     "vjepa2": "its tables repeat by halves while its pairs are adjacent, which is no rotation",
     "wav2vec2-bert": _CONFORMER + " but for relative_key",
     "wav2vec2-conformer": _CONFORMER,

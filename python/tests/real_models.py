@@ -165,7 +165,7 @@ def run_module(config: PreTrainedConfig, rotary: torch.nn.Module, kind: str | No
     if torch.is_tensor(out):  # complex numbers
         return Rotary(inv_freq, out.real[0], out.imag[0], None)
     cos, sin = (table.reshape(-1, *table.shape[-2:])[0] if table.dim() > 2 else table for table in out)
-    function = census.apply_function(modeling_module(config), config, None, picture)
+    function = census.apply_function(modeling_module(config), config, None, picture, rotary)
     return Rotary(inv_freq, cos, sin, lambda q, k: census.rotate(function, q, k, cos, sin, picture)[:2])
 
 
