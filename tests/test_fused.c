@@ -454,6 +454,22 @@ TEST(the_same_bits_with_any_pool)
     case_each(compare_pools);
 }
 
+/* Few queries and many keys, whose parts count for each other: the table has a row for every count. */
+TEST(counted_keys_have_the_same_bits_with_any_number_of_workers)
+{
+    static const char *const specs[] = { "cope:positions=4096", "cope:positions=4096,heads=own", "cope:positions=40+rope" };
+    static const int64_t sizes[] = { 1025, 2500, 4100 };
+    static const int workers[] = { 2, 3, 8 };
+    for (int s = 0; s < COUNT(specs); s++)
+        for (int n = 0; n < COUNT(sizes); n++) {
+            attention_case c = case_of(specs[s], n ? CAUSAL : PADDING, SEED, n ? 1 : 4, sizes[n]);
+            twin first = twin_of(&c, PE_F32, NULL);
+            twin_forward(&c, &first);
+            for (int i = 0; i < COUNT(workers); i++)
+                run_with(&c, &first, pool_of(workers[i]), "a pool of threads");
+        }
+}
+
 /* A float64 mask may hold numbers that float32 has not: they do not hide as -inf does, and do not win as +inf would.
  * Queries whose keys are all that far share themselves out among them. */
 TEST(only_infinity_hides)

@@ -194,8 +194,8 @@ static void place_chunks(const fused *f)
     }
 }
 
-/* One worker goes on where the last chunk ended. Many count first, all chunks at once, which is about two thirds of the
- * work again. The bits are the same, because counts are summed in steps of a fixed size (count_step). */
+/* One worker goes on where the last chunk ended. Many count first, all chunks at once, and make their scores
+ * twice. The bits are the same, because counts are summed in steps of a fixed size (count_step). */
 static void counted_chunks(fused *f)
 {
     int64_t rows = f->H * f->Tq, last = f->piece.count - 1;
