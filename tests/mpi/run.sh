@@ -62,7 +62,8 @@ refused() { # refused MPI
   [ $i = 2 ] && grep -q '^2048 tokens cannot be shared by 3 ranks; needs a multiple of 6' "$log"
 }
 
-# A rank that is killed: the job ends by itself, with an error and the launcher's sentence.
+# A rank that is killed: the job ends by itself, with an error and the launcher's sentence. MPICH's names the signal, or, where
+# a rank was reading the dead one's memory and ended first, says no more than BAD TERMINATION.
 killed() { # killed MPI
   local log=$work/$1/killed pid i
   timeout 120 "$(of mpirun "$1")" -n 4 "$work/$1/ends" work >"$log" 2>&1 &
@@ -72,8 +73,10 @@ killed() { # killed MPI
   kill -9 "$(sed -n 's/^rank 2 is process //p' "$log")" || return 1
   wait $pid
   i=$?
-  sed -n 's/^/    /; /[Kk]illed/p' "$log" | head -n 2
-  [ $i != 0 ] && [ $i != 124 ] && grep -qi 'killed' "$log"
+  sed -nE 's/^/    /; /[Kk]illed|BAD TERMINATION/p' "$log" | head -n 2
+  [ $i != 0 ] && [ $i != 124 ] && grep -qE '[Kk]illed|BAD TERMINATION' "$log" && return
+  cat "$log"
+  return 1
 }
 # Rank 1 of 5 hangs: the others give up after their patience, its neighbours name it, and nobody names another.
 stuck() { # stuck MPI
