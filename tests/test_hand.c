@@ -1,8 +1,8 @@
 /* labels: core; tier: quick; cost: 1 s */
 /* SPDX-License-Identifier: MIT
  *
- * Values worked out by hand for the rows that golden vectors do not cover: xpos, fope, pope, cope, kerple, fire, sandwich, wavelet,
- * hierarchical, forget, inkling and Falcon's ALiBi. Long decimals come from 20 digits of mpmath; the working stands beside each.
+ * Values worked out by hand or computed by authors' code for rows that golden vectors do not cover, or not in float64: xpos, fope,
+ * pope, cope, kerple, fire, sandwich, wavelet, hierarchical, forget, inkling and Falcon's ALiBi. Long decimals come from 20 digits of mpmath; the working stands beside each.
  * Everything is read in float64, and 1e-14 of the size allows for a dozen roundings of 2^-53. */
 #include "test.h"
 

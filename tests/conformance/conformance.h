@@ -36,7 +36,7 @@
 #define TOL_END_TO_END 1e-4      /* of |x| + |y|, at positions below END_TO_END_POSITIONS */
 #define END_TO_END_POSITIONS 100
 #define TOL_PROBABILITY 2e-5
-#define TOL_OUTPUT 1e-5          /* of the largest |output| */
+#define TOL_OUTPUT 1e-5          /* of the largest |output| or |gradient| */
 #define TOL_LOGIT 2e-5           /* of the largest |logit| */
 #define TOL_BIAS 2e-6            /* of the largest |bias| */
 
@@ -141,6 +141,9 @@ pe_status module_linear(golden *c, const char *name, const double *x, int64_t to
 pe_status module_read(golden *c, module *m, const char *q, const char *k, const char *v); /* from x and these three */
 void module_positions(const module *m, pe_positions *q_at, pe_positions *k_at);
 pe_status module_compare(golden *c, const module *m, const pe_encoding *e, pe_params w);
+/* Of the file's dout: dq, dk and dv are compared; dgates (keys, heads) is the gradient of gates, summed over both sides. */
+pe_status module_compare_grads(golden *c, const module *m, const pe_encoding *e, pe_params w, double **dgates);
+pe_status module_compare_grad(golden *c, const char *field, const double *own, int64_t count);
 pe_encoding *module_encoding(golden *c, const module *m, const char *spec);
 
 #endif

@@ -300,27 +300,38 @@ static pe_status run_inkling(golden *c)
 
 /* ---------------------------------------------------------------- the Forgetting Transformer */
 
+/* c_t = sum of log sigmoid(gate_logits) up to t; so a logit's gradient has those of its token's c and of all later ones. */
 static pe_status run_forget(golden *c)
 {
     module m = { .causal = true };
-    golden_tensor x;
+    golden_tensor k, logits;
     const pe_encoding *e;
     pe_params w;
-    int64_t heads;
-    TRY(module_read(c, &m, "q", "k", "v"));
-    TRY(golden_real(c, "x", &x));
-    double *wide = golden_alloc(c, x.count, sizeof *wide);
-    if (!wide)
+    double *dgates;
+    TRY(golden_size(c, "heads", IO_REQUIRED, &m.heads));
+    TRY(golden_size(c, "head_dim", IO_REQUIRED, &m.head_dim));
+    TRY(golden_real(c, "k", &k));
+    TRY(golden_fits(c, "k", &k, 3, -1, -1, m.head_dim));
+    m.queries = m.keys = k.shape[0];
+    m.kv_heads = k.shape[1];
+    TRY(read_heads(c, "q", m.queries, m.heads, m.head_dim, &m.q));
+    TRY(read_heads(c, "k", m.keys, m.kv_heads, m.head_dim, &m.k));
+    TRY(read_heads(c, "v", m.keys, m.kv_heads, m.head_dim, &m.v));
+    TRY(golden_real(c, "gate_logits", &logits));
+    TRY(golden_fits(c, "gate_logits", &logits, 2, m.keys, m.heads, 0));
+    m.gates = golden_alloc(c, logits.count, sizeof *m.gates);
+    if (!m.gates)
         return PE_ERR_NOMEM;
-    for (int64_t n = 0; n < x.count; n++)
-        wide[n] = (double)x.real[n];
-    TRY(module_linear(c, "fgate_proj", wide, m.keys, x.shape[1], &m.gates, &heads));
-    if (heads != m.heads)
-        return golden_fail(c, "fgate_proj has %" PRId64 " rows; needs %" PRId64, heads, m.heads);
-    for (int64_t n = 0; n < m.keys * heads; n++)
-        m.gates[n] = (n < heads ? 0 : m.gates[n - heads]) - log1p(exp(-m.gates[n]));
+    for (int64_t n = 0; n < logits.count; n++)
+        m.gates[n] = (n < m.heads ? 0 : m.gates[n - m.heads]) - log1p(exp(-(double)logits.real[n]));
     TRY(start(c, &m, "forget", &e, &w));
-    return module_compare(c, &m, e, w);
+    TRY(module_compare(c, &m, e, w));
+    TRY(module_compare_grads(c, &m, e, w, &dgates));
+    for (int64_t n = logits.count - m.heads - 1; n >= 0; n--)
+        dgates[n] += dgates[n + m.heads];
+    for (int64_t n = 0; n < logits.count; n++)
+        dgates[n] /= 1 + exp((double)logits.real[n]);
+    return module_compare_grad(c, "dgate_logits", dgates, logits.count);
 }
 
 pe_status run_relative_attention(golden *c)
@@ -334,7 +345,7 @@ pe_status run_relative_attention(golden *c)
                   { "k_rel", run_xlnet },
                   { "relative_attention_bias_weight", run_t5 },
                   { "rel_logits_proj_proj", run_inkling },
-                  { "fgate_proj_weight", run_forget } };
+                  { "gate_logits", run_forget } };
     if (golden_has(c, "logits"))
         return run_language_model(c);
     for (int n = 0; n < COUNT(kinds); n++)

@@ -69,9 +69,8 @@ void module_positions(const module *m, pe_positions *q_at, pe_positions *k_at)
 }
 
 /* out (queries, heads, head_dim) for any v (keys, kv_heads, head_dim). */
-static pe_status attend(golden *c, const module *m, const pe_encoding *e, pe_params w, double *v, double *out)
+static pe_attention problem(const module *m, const pe_encoding *e, double *v, double *out)
 {
-    size_t bytes = 0;
     pe_positions q_at, k_at;
     module_positions(m, &q_at, &k_at);
     pe_attention a = { .size = sizeof(pe_attention), .out = pe_view_of(out, PE_F64, 1, m->queries, m->heads, m->head_dim),
@@ -84,9 +83,19 @@ static pe_status attend(golden *c, const module *m, const pe_encoding *e, pe_par
         a.q_gates = a.k_gates = pe_view_of(m->gates, PE_F64, 1, m->keys, m->heads, 1);
     if (in.relative)
         a.relative = pe_view_of(m->relative, PE_F64, 1, m->queries, m->heads, in.relative);
-    TRY(pe_reference_work(e, &a, &bytes, &c->err));
+    return a;
+}
+
+/* With g: the gradients. */
+static pe_status attend(golden *c, const pe_encoding *e, pe_params w, const pe_attention *a, const pe_attention_grad *g)
+{
+    size_t bytes = 0;
+    TRY(pe_reference_work(e, a, &bytes, &c->err));
     void *work = golden_alloc(c, (int64_t)bytes, 1);
-    return work ? pe_reference_forward(e, &a, &PE_MAKE(pe_run, .params = w, .work = work, .work_bytes = bytes), &c->err) : PE_ERR_NOMEM;
+    if (!work)
+        return PE_ERR_NOMEM;
+    pe_run run = PE_MAKE(pe_run, .params = w, .work = work, .work_bytes = bytes);
+    return g ? pe_reference_backward(e, a, g, &run, &c->err) : pe_reference_forward(e, a, &run, &c->err);
 }
 
 /* Probabilities are what attention makes of unit vectors: out_i = sum_j p_ij e_j, head_dim keys at a time. */
@@ -97,10 +106,11 @@ static pe_status probabilities(golden *c, const module *m, const pe_encoding *e,
     double *out = golden_alloc(c, m->queries * m->heads * D, sizeof *out);
     if (!v || !out)
         return PE_ERR_NOMEM;
+    pe_attention a = problem(m, e, v, out);
     for (int64_t first = 0; first < m->keys; first += D) {
         for (int64_t n = 0; n < m->keys * row; n++)
             v[n] = n / row == first + n % D;
-        TRY(attend(c, m, e, w, v, out));
+        TRY(attend(c, e, w, &a, NULL));
         for (int64_t n = 0; n < m->queries * m->heads * D; n++)
             if (first + n % D < m->keys)
                 prob[n / D * m->keys + first + n % D] = out[n];
@@ -138,8 +148,9 @@ pe_status module_compare(golden *c, const module *m, const pe_encoding *e, pe_pa
     double *own = golden_alloc(c, m->queries * width, sizeof *own);
     if (!own)
         return PE_ERR_NOMEM;
+    pe_attention a = problem(m, e, m->v, own);
     TRY(compare_probabilities(c, m, e, w));
-    TRY(attend(c, m, e, w, m->v, own));
+    TRY(attend(c, e, w, &a, NULL));
     if (m->output)
         TRY(module_linear(c, m->output, own, m->queries, width, &own, &width));
     TRY(golden_real(c, "out", &t));
@@ -150,4 +161,44 @@ pe_status module_compare(golden *c, const module *m, const pe_encoding *e, pe_pa
         golden_compare(c, own[n], (double)t.real[n], tolerance, "out[token %" PRId64 "][%" PRId64 "]", n / width,
                        n % width);
     return PE_OK;
+}
+
+pe_status module_compare_grad(golden *c, const char *field, const double *own, int64_t count)
+{
+    golden_tensor t;
+    TRY(golden_real(c, field, &t));
+    if (t.count != count)
+        return golden_fail(c, "%s has %" PRId64 " elements; needs %" PRId64, field, t.count, count);
+    double tolerance = TOL_OUTPUT * golden_largest(&t);
+    for (int64_t n = 0; n < count; n++)
+        golden_compare(c, own[n], (double)t.real[n], tolerance, "%s[%" PRId64 "]", field, n);
+    return PE_OK;
+}
+
+pe_status module_compare_grads(golden *c, const module *m, const pe_encoding *e, pe_params w, double **dgates)
+{
+    golden_tensor t;
+    int64_t nq = m->queries * m->heads * m->head_dim, nk = m->keys * m->kv_heads * m->head_dim, gates = m->keys * m->heads;
+    TRY(golden_real(c, "dout", &t));
+    TRY(golden_fits(c, "dout", &t, 3, m->queries, m->heads, m->head_dim));
+    double *d = golden_alloc(c, 2 * nq + 2 * nk + 2 * gates, sizeof *d);
+    if (!d)
+        return PE_ERR_NOMEM;
+    double *dout = d, *dq = dout + nq, *dk = dq + nq, *dv = dk + nk, *dk_gates = dv + nk;
+    *dgates = dk_gates + gates;
+    for (int64_t n = 0; n < nq; n++)
+        dout[n] = (double)t.real[n];
+    pe_attention a = problem(m, e, m->v, NULL);
+    pe_attention_grad g = { .size = sizeof g, .dout = pe_view_of(dout, PE_F64, 1, m->queries, m->heads, m->head_dim),
+                            .dq = pe_view_of(dq, PE_F64, 1, m->queries, m->heads, m->head_dim),
+                            .dk = pe_view_of(dk, PE_F64, 1, m->keys, m->kv_heads, m->head_dim),
+                            .dv = pe_view_of(dv, PE_F64, 1, m->keys, m->kv_heads, m->head_dim),
+                            .dq_gates = pe_view_of(*dgates, PE_F64, 1, m->keys, m->heads, 1),
+                            .dk_gates = pe_view_of(dk_gates, PE_F64, 1, m->keys, m->heads, 1) };
+    TRY(attend(c, e, w, &a, &g));
+    for (int64_t n = 0; n < gates; n++)
+        (*dgates)[n] += dk_gates[n];
+    TRY(module_compare_grad(c, "dq", dq, nq));
+    TRY(module_compare_grad(c, "dk", dk, nk));
+    return module_compare_grad(c, "dv", dv, nk);
 }

@@ -48,10 +48,10 @@ class Inputs:
         self.stored = stored["tensors"] if stored else {}
         self.random = torch.Generator().manual_seed(zlib.crc32(case.encode()))
 
-    def normal(self, field, *shape, scale=1.0):
+    def normal(self, field, *shape, scale=1.0, mean=0.0):
         if field in self.stored:
             return self.stored[field].clone()
-        return torch.randn(*shape, generator=self.random) * scale
+        return torch.randn(*shape, generator=self.random) * scale + mean
 
     def uniform(self, field, *shape):
         if field in self.stored:

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The cases of all golden files except the census: their parameters, and the transformers functions that compute them.
+"""The cases of all golden files except the census: their parameters, and the functions of others that compute them.
 
 build(name, stored) yields (case, meta, tensors). Inputs (positions, q, k, x, weights) are those of the stored case of
 the same name, so that a rebuild compares outputs only; the inputs of a new case are random, its name is the seed."""
+import importlib.metadata
+import importlib.util
+import os
+import unittest.mock
+
 import torch
 
 from store import Inputs
@@ -453,22 +458,29 @@ def inkling2(given):
     return {"x": x, **seen, "out": out, "probs": probs, **weights}
 
 
-def forget(given):
-    """The Forgetting Transformer's attention written out: no release of it is among the models of transformers."""
-    module = torch.nn.ModuleDict(
-        {name: torch.nn.Linear(WIDTH, width) for name, width in
-         (("q", WIDTH), ("k", WIDTH), ("v", WIDTH), ("fgate_proj", HEADS))}
-    )  # fmt: skip
-    weights = given.weights(module)
-    x = given.normal("x", 24, WIDTH)
-    q, k, v = (module[name](x).view(24, HEADS, HEAD_DIM).transpose(0, 1) for name in "qkv")
-    log_f = torch.nn.functional.logsigmoid(module["fgate_proj"](x)).T
-    scores = q @ k.transpose(1, 2) / HEAD_DIM**0.5
-    for i in range(24):
-        for j in range(i + 1):
-            scores[:, i, j] += log_f[:, j + 1 : i + 1].sum(-1)
-    probs = scores.masked_fill(torch.ones(24, 24).triu(1).bool(), float("-inf")).softmax(-1)
-    return {"x": x, "out": (probs @ v).transpose(0, 1).reshape(24, WIDTH), "probs": probs, **weights}
+def fla_naive(operation):
+    """A reference of flash-linear-attention. Its file is loaded alone: the package asks for a GPU's compiler."""
+    folder = importlib.util.find_spec("fla").submodule_search_locations[0]
+    spec = importlib.util.spec_from_file_location("naive", os.path.join(folder, "ops", operation, "naive.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def forget(given, shape, spread, mean):
+    """The Forgetting Transformer's attention and its gradients."""
+    tokens, heads, kv_heads, dim = shape
+    x = {name: given.normal(name, tokens, count, dim) for name, count in (("q", heads), ("k", kv_heads), ("v", kv_heads))}
+    x["gate_logits"] = given.normal("gate_logits", tokens, heads, scale=spread, mean=mean)
+    dout = given.normal("dout", tokens, heads, dim)
+    # The reference calls .float(): with this it stays in float64.
+    with torch.enable_grad(), unittest.mock.patch.object(torch.Tensor, "float", torch.Tensor.double):
+        q, k, v, logits = leaves = [t.double()[None].requires_grad_() for t in x.values()]
+        log_gates = torch.nn.functional.logsigmoid(logits)
+        out = fla_naive("forgetting_attn").naive_forgetting_attn(q, k, v, log_gates)
+        out.backward(dout.double()[None])
+    grads = {f"d{name}": leaf.grad[0].float() for name, leaf in zip(x, leaves)}
+    return {**x, "out": out[0].float(), "dout": dout, **grads}
 
 
 def language_model(given, model, tied):
@@ -530,8 +542,15 @@ def relative_attention(stored):
     note = "likewise with q.k/sqrt(d); without its gate and its sinks"
     more = {"log_scaling_n_floor": 6, "log_scaling_alpha": 0.5, "scale": HEAD_DIM**-0.5}
     yield case("inkling2", module_meta(**more, note=note), inkling2)
-    note = "score += the sum of log sigmoid(fgate_proj(x)) over j+1..i; written out in torch"
-    yield case("forgetting_transformer", module_meta(note=note), forget)
+    made_by = f"fla-core {importlib.metadata.version('fla-core')}, ops/forgetting_attn/naive.py in float64"
+    note = "score += the sum of log sigmoid(gate_logits) over j+1..i"
+    for name, shape, spread, mean in (
+        ("forget", (24, 4, 4, 16), 1, 0),
+        ("forget_open_grouped", (40, 6, 2, 8), 1, 6),
+        ("forget_open_or_shut_one_key_head", (33, 4, 1, 16), 20, 10),
+    ):
+        meta = {"heads": shape[1], "head_dim": shape[3], "source": made_by, "note": note}
+        yield case(name, meta, forget, shape, spread, mean)
     note = "whole tiny BLOOM: ALiBi causal LM, tied output"
     yield case("bloom_lm", module_meta(layers=2, vocab=64, layer_norm_epsilon=1e-05, note=note), bloom_lm)
     meta = {"config": llama_config().to_dict(), "note": "whole tiny Llama: RoPE causal LM with grouped keys"}
