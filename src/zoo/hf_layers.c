@@ -425,7 +425,7 @@ static pe_status read_block(hf_layers *l, hf_part *h, hf_layer *out)
     return PE_OK;
 }
 
-/* DeciLM: the number of key heads of each layer. */
+/* DeciLM, Sapiens 2: the number of key heads of each layer. */
 static pe_status read_kv_count(hf_layers *l, hf_part *h, hf_layer *out)
 {
     if (!l->kv_counts.json)

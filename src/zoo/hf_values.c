@@ -230,8 +230,11 @@ pe_status hf_all_layers(hf_part *h, const char *format, ...)
     TRY(hf_layers_start(&layers, h));
     for (int64_t n = 0; n < h->part->layers; n++) {
         hf_layer l;
+        pe_shape shape = h->shape;
         TRY(hf_layers_next(&layers, h, &l));
-        TRY(zoo_set_layer(h->b, h->part, n, l.attends ? spec : "none", h->shape, l.kind, l.window));
+        if (l.kv_heads)
+            shape.kv_heads = l.kv_heads;
+        TRY(zoo_set_layer(h->b, h->part, n, l.attends ? spec : "none", shape, l.kind, l.window));
     }
     return PE_OK;
 }
