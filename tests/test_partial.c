@@ -151,7 +151,8 @@ TEST(merging_in_a_fixed_order_gives_fixed_bits)
 
 /* An et al. 2024, arXiv:2402.17463 (their chunkllama_attn_replace.py): keys stand at j mod CHUNK. A query stands at i mod
  * CHUNK before the keys of its own chunk, at min(i mod CHUNK + CHUNK, FAR) before those of the chunk before, and at FAR
- * before all earlier ones. Positions are arguments, so these are three pieces, and no encoding. */
+ * before all earlier ones. Positions are arguments, so these are three pieces, and no encoding. The vectors are what their
+ * code computes for one token behind a cache (commit 2add4d7, chunk_size 8, local_window 2; its softmax is float32). */
 enum { CHUNK = 6, FAR = 8, CHUNKED = 21, WIDE = 8 };
 
 static int64_t dual_place(int64_t i, int64_t j)
@@ -185,6 +186,15 @@ static void dual_definition(double out[WIDE], const float *q, const float *k, co
         out[d] /= total;
 }
 
+static const struct {
+    int64_t query;
+    double out[WIDE];
+} dual_authors[] = {
+    { 4, { 0.0069149179, 0.7560244, 0.81004854, 0.11931778, -0.68111321, -0.85533188, -0.24316233, 0.5925695 } },
+    { 8, { -0.015798375, -0.0017204401, 0.013939285, 0.016783282, 0.0041968123, -0.012248171, -0.017432253, -0.0065891943 } },
+    { 20, { -0.077769278, -0.30106977, -0.24756809, 0.033546547, 0.28381864, 0.27314921, 0.011347633, -0.26088687 } }
+};
+
 /* Keys from .. from + n - 1, all in one relation to query i; added to whole. */
 static void dual_piece(const pe_encoding *e, pe_attention *a, float *k, float *v, int64_t i, int64_t from, int64_t n, pe_partial whole)
 {
@@ -210,10 +220,11 @@ TEST(dual_chunks_are_three_pieces_with_their_own_positions)
     float q[CHUNKED * WIDE], k[CHUNKED * WIDE], v[CHUNKED * WIDE], got[WIDE], out[WIDE], max, sum;
     double want[WIDE];
     pe_encoding *e = encoding_of("rope", (pe_shape){ 1, 1, WIDE, 0 });
-    for (uint64_t n = 0; n < CHUNKED * WIDE; n++) {
-        q[n] = (float)random_normal(SEED, 3 * n);
-        k[n] = (float)random_normal(SEED, 3 * n + 1);
-        v[n] = (float)random_normal(SEED, 3 * n + 2);
+    for (int n = 0; n < CHUNKED * WIDE; n++) {
+        int t = n / WIDE, d = n % WIDE;
+        q[n] = (float)(2 * sin(1 + t + 0.5 * d));
+        k[n] = (float)(2 * cos(2 + t + 0.7 * d));
+        v[n] = (float)sin(3 * t + d);
     }
     for (int64_t i = 0; i < CHUNKED; i++) {
         int64_t own = i / CHUNK * CHUNK, before = own >= CHUNK ? own - CHUNK : 0;
@@ -232,6 +243,9 @@ TEST(dual_chunks_are_three_pieces_with_their_own_positions)
         dual_definition(want, q + i * WIDE, k, v, i);
         for (int d = 0; d < WIDE; d++)
             assert_true(fabs((double)got[d] - want[d]) < 1e-5);
+        for (int n = 0; n < COUNT(dual_authors); n++)
+            for (int d = 0; d < WIDE && dual_authors[n].query == i; d++)
+                assert_true(fabs(want[d] - dual_authors[n].out[d]) < 1e-6);
     }
 }
 
