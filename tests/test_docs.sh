@@ -47,6 +47,33 @@ for census in rope_census layer_census table_census; do
   check "and leaves out $left" grep -q "^| .$census.* | $left " docs/models.md
 done
 
+# docs/results.md: tables that are made again from what the races wrote into docs/results/*.csv.
+race_table() { # race_table RACE HEADER [digits]: bits, or the share of right digits with its deviation over seeds
+  awk -F'"' -v digits="${3:-}" 'NR > 1 {
+      split($1, at, ","); split($3, bits, ","); split($5, right, ",")
+      value = digits == "" ? bits[2] : 100 * right[3]
+      if (!($2 in row)) row[$2] = ++rows
+      if (!(at[2] in column)) column[at[2]] = ++columns
+      cell = row[$2] " " column[at[2]]; name[row[$2]] = $2; n[cell]++; sum[cell] += value; square[cell] += value ^ 2
+    }
+    END {
+      for (r = 1; r <= rows; r++) {
+        line = "| " name[r] " |"
+        for (c = 1; c <= columns; c++) {
+          cell = r " " c; mean = sum[cell] / n[cell]
+          spread = n[cell] > 1 ? sqrt((square[cell] - n[cell] * mean ^ 2) / (n[cell] - 1)) : 0
+          line = line (digits == "" ? sprintf(" %.2f |", mean) : sprintf(" %.0f ± %.0f |", mean, spread))
+        }
+        print line
+      }
+    }' "docs/results/$1.csv" | sort >"$work/race"
+  awk -v header="$2" '/^$/ { on = 0 } on > 1 { print } on { on = 2 } index($0, header) == 1 { on = 1 }' docs/results.md |
+    sed '/^|---/d' | tr -d '*`' | sort >"$work/table"
+  [ -s "$work/table" ] && diff "$work/race" "$work/table"
+}
+check "docs/results.md: passkey.csv" race_table passkey "| right digits, % | 32 |" digits
+check "docs/results.md: masked.csv" race_table masked "| bits per predicted token | 256 | 512 |"
+
 # Whole programs of the docs (```c run) compile and end well.
 run_program() {
   block "$1" "c run" >"$work/program.c" && ${CC:-cc} -std=c11 -Wall -Wextra -Werror -Iinclude "$work/program.c" \
