@@ -2,13 +2,12 @@
 """Cases of real_models that do not equal posenc.from_config, and why. test_real fails when one becomes equal."""
 
 _NAMELESS = "this part has no model_type, so a reader of its config alone cannot know its pair layout"
-_CONFORMER = "it is a Conformer encoder over convolutions, which from_config does not take apart"
+_HIDDEN = "its rotary kind rotates the hidden states, in front of the projections of q and k, which no spec says"
 _FRAMES = "its memory of frames rotates by two axes beside tokens that do not, which from_config does not take apart"
 _COLUMN_FIRST = "its pairs rotate by the column first and by the row second, which no spec says"
 _CLASS_TOKEN = "its class token rotates by trained angles, which no spec says"
 _KEY_POINTS = "it rotates by the pixels of key points, in an order or by a projection of its own, which no spec says"
 _NEOMME = "its patches rotate by two axes and its windows differ by layer, which from_config does not take apart"
-_ONE_PLACE = "its rotary class is named after pictures and takes one position per token, where this test gives it two"
 _TWO_WIDTHS = "its sliding layers have other heads and widths, which from_config refuses"
 _FIRST_HEAD = "it rotates the first head of each layer and no other, which no spec says"
 _ELSEWHERE = "transformers 5.23.0 ships its config and no modeling file"
@@ -17,7 +16,6 @@ REASONS = {
     "EvollaModel.protein_encoder_config": _NAMELESS,
     "beam.sliding_attention": "its full layers scale queries by (1 + (position + 1) / 2048)^0.1, which no spec says",
     "clvp_encoder": "it rotates values too, by a head dimension that another part gives",
-    "deepseek_ocr2_encoder": _ONE_PLACE,
     "dots3_note_text.indexed_attention": _TWO_WIDTHS,
     "dots3_note_text.sliding_attention": _TWO_WIDTHS,
     "edgetam_video": _FRAMES,
@@ -47,13 +45,12 @@ REASONS = {
     "qwen3_omni_moe.code2wav_config": _NAMELESS,
     "sam2_video": _FRAMES,
     "sam3_tracker_video": _FRAMES,
-    "sam3_vit_model": _FRAMES,
-    "sapiens2": "its code was not read for the tables of models: a part for pictures",
-    "seamless_m4t": _CONFORMER,
+    "sam3_vit_model": _COLUMN_FIRST,
+    "seamless_m4t": _HIDDEN,
     "step3p5_vision": _COLUMN_FIRST,
     "vjepa2": "its tables repeat by halves while its pairs are adjacent, which is no rotation",
-    "wav2vec2-bert": _CONFORMER + " but for relative_key",
-    "wav2vec2-conformer": _CONFORMER,
+    "wav2vec2-bert": _HIDDEN,
+    "wav2vec2-conformer": _HIDDEN,
 }
 
 _PART_OF_HEAD = "the spec's scaling=proportional spans the whole head, and this model rotates a part of each"

@@ -156,7 +156,7 @@ def rotary_module(config: PreTrainedConfig) -> torch.nn.Module | None:
 def run_module(config: PreTrainedConfig, rotary: torch.nn.Module, kind: str | None, positions: Array) -> Rotary:
     """Calls the module, and finds the function that its attention rotates with."""
     at = torch.tensor(positions, dtype=torch.int64)  # (tokens, axes)
-    picture = census.sees_pictures(rotary)
+    picture = census.sees_pictures(rotary) and at.shape[1] == 2  # DeepSeek-OCR 2's sees one place per token
     if not picture:
         at = at[None, :, 0] if at.shape[1] == 1 else at.T[:, None]  # (batch, tokens), (axes, batch, tokens)
     more = {"layer_type": kind} if kind else {}
@@ -185,11 +185,9 @@ def run_gemma4_vision(config: PreTrainedConfig, positions: Array) -> Rotary:
 
 def run_dinov3(config: PreTrainedConfig, positions: Array) -> Rotary:
     """The angle is 2 pi * inv_freq * coordinate, -1 to 1 over the grid; a frequency is the angle per step."""
-    from transformers.models.dinov3_vit import modeling_dinov3_vit as module
-    from transformers.models.eomt_dinov3 import modeling_eomt_dinov3 as other
-
-    makes = {"dinov3_vit": module.DINOv3ViTRopePositionEmbedding, "eomt_dinov3": other.EomtDinov3RotaryEmbedding}
-    rotary = makes[config.model_type](config).eval()
+    module = modeling_module(config)
+    classes = {"eomt_dinov3": "EomtDinov3RotaryEmbedding", "sapiens2": "Sapiens2RopePositionEmbedding"}
+    rotary = getattr(module, classes.get(config.model_type, "DINOv3ViTRopePositionEmbedding"))(config).eval()
     cos, sin = rotary(torch.zeros(1, 3, config.image_size, config.image_size))
     side = config.image_size // config.patch_size
     rows = torch.tensor(positions @ [side, 1], dtype=torch.int64)
@@ -239,18 +237,19 @@ RUNS: dict[str, Callable[[PreTrainedConfig, Array], Rotary]] = {
     "gemma4_vision": run_gemma4_vision,
     "gptj": run_gptj,
     "roformer": run_roformer,
+    "sapiens2": run_dinov3,
 }
 
 # Models that rotate inside their attention or by a module that takes no positions, and that from_config does not read.
-NOT_RUN = ("lightglue", "sapiens2", "vjepa2")
+NOT_RUN = ("lightglue", "vjepa2")
 
 
 # ---------------------------------------------------------------- comparison
 
 
-def positions_for(encoding: posenc.Encoding, picture: bool) -> Array:
+def positions_for(encoding: posenc.Encoding) -> Array:
     """(tokens, axes). The axes of a text model with images differ, as they do inside an image."""
-    if picture:
+    if encoding.axes == 2:
         within = 14  # of the smallest grid
         return np.array([[row % within, column % within] for row, column in census.PLACES], np.float64)
     steps = np.array(census.POSITIONS, np.float64)[:, None]
@@ -337,10 +336,7 @@ def compare(
 ) -> None:
     """Raises Different. Each tolerance is that of tests/golden/README.md."""
     run = RUNS.get(config.model_type)
-    picture = encoding.axes == 2 or bool(rotary and census.sees_pictures(rotary))
-    positions = positions_for(encoding, picture)
-    if positions.shape[1] != encoding.axes:
-        raise Different(f"its module takes {positions.shape[1]} coordinates; {encoding.spec} has {encoding.axes}")
+    positions = positions_for(encoding)
     with torch.no_grad():
         if run:
             ran = run(config, positions)
