@@ -15,7 +15,7 @@ pinned=$(sed -n 's/^transformers==//p' $here/requirements.txt)
 
 venv() { # venv VERSION: prints the python of the environment with this transformers; makes it if needed
   local python=$venvs/$1/bin/python
-  if ! "$python" -c 'import torch, transformers, safetensors' 2>/dev/null; then
+  if ! "$python" -c 'import einops, safetensors, torch, transformers' 2>/dev/null; then
     echo "making $venvs/$1 (torch is large)" >&2
     python3 -m venv "$venvs/$1"
     sed "s/^transformers==.*/transformers==$1/" $here/requirements.txt >"$venvs/$1/requirements.txt"
