@@ -289,7 +289,8 @@ bool mask_sees(const fused *f, int64_t h, int64_t i, int64_t j);
 /* ready.c */
 void ready_tokens(fused *f);                    /* queries; keys and values where they are packed */
 int64_t ready_place(const fused *f, int64_t b); /* about which keys are rotated, if they are: the first in use */
-void ready_keys(const fused *f, scratch *s, const tile *t); /* direct: loads and rotates where that is needed    */
+/* direct: loads and rotates where that is needed. first: of those that are read one after the other */
+void ready_keys(const fused *f, scratch *s, const tile *t, bool first);
 keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n);
 
 void ready_load(const fused *f, float *to, pe_view from, int64_t t, int64_t n, bool cached);
@@ -298,6 +299,7 @@ typedef struct kv_rows {
     const void *data;
     pe_dtype type;
     int64_t stride;
+    const void *soon; /* where a later tile's lie, if the whole of this one's is read: kernels.h */
 } kv_rows;
 kv_rows ready_rows(const fused *f, const scratch *s, bool values, const keys *k, int64_t j, int64_t *n);
 /* The caller's vector of one token and head, a query or a key, in float32. */

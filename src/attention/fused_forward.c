@@ -53,7 +53,7 @@ static void scores_tile(const fused *f, scratch *s, tile *t, double *lse, bool s
         for (int64_t n = 0; what == SEES_NONE && n < BQ * BK; n++)
             s->S[n] = -INFINITY;
         if (what != SEES_NONE) {
-            ready_keys(f, s, t);
+            ready_keys(f, s, t, true);
             keys k = ready_tile(f, s, t->h / f->group, t->j, t->n);
             tile_scores(f, s, t, &k, s->qs, &st, what);
         }
@@ -118,13 +118,13 @@ static void one_tile(void *arg, int64_t n, int worker)
 }
 
 /* All heads meet one tile of keys: those of a group, or as many as fit, at a time. only_count: for st's carry alone. */
-static void meet_keys(const fused *f, scratch *s, state *st, int64_t j, int64_t n, bool only_count)
+static void meet_keys(const fused *f, scratch *s, state *st, int64_t j, int64_t n, bool first, bool only_count)
 {
     int64_t most = BQ / f->Tq;
     const tile all = { 0, f->H, 0, f->Tq, j, n };
     if (mask_tile(f, &all) == SEES_NONE)
         return;
-    ready_keys(f, s, &all);
+    ready_keys(f, s, &all, first);
     for (int64_t g = 0; g < f->G; g++) {
         keys k = ready_tile(f, s, g, j, n);
         for (int64_t h = g * f->group, heads; h < (g + 1) * f->group; h += heads) {
@@ -162,7 +162,7 @@ static void meet_chunk(const fused *f, scratch *s, int64_t c, bool only_count)
     tile_clear(f, &all, &st);
     for (int64_t b = 0, tiles = to > from ? up_to(to - from, BK) / BK : 0; b < tiles; b++) {
         int64_t at = from + (f->carries ? tiles - 1 - b : b) * BK; /* counted from the right */
-        meet_keys(f, s, &st, at, to - at < BK ? to - at : BK, only_count);
+        meet_keys(f, s, &st, at, to - at < BK ? to - at : BK, b == 0, only_count);
     }
 }
 

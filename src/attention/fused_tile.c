@@ -49,7 +49,7 @@ static void products_direct(const fused *f, scratch *s, const tile *t, const key
     for (int64_t j = 0, n; j < t->n; j += n) {
         n = t->n - j;
         kv_rows r = ready_rows(f, s, false, k, j, &n);
-        f->k->dots(s->S + j, BK, qs, f->Dp, t->heads * t->m, r.data, r.type, r.stride, n, f->D);
+        f->k->dots(s->S + j, BK, qs, f->Dp, t->heads * t->m, r.data, r.type, r.stride, n, f->D, r.soon);
     }
 }
 
@@ -132,7 +132,7 @@ static void mix_direct(const fused *f, scratch *s, const tile *t, const keys *k,
     for (int64_t j = 0, n; j < t->n; j += n) {
         n = t->n - j;
         kv_rows r = ready_rows(f, s, true, k, j, &n);
-        f->k->mix(O, f->Dw, s->S + j, BK, t->heads * t->m, r.data, r.type, r.stride, n, f->Dv);
+        f->k->mix(O, f->Dw, s->S + j, BK, t->heads * t->m, r.data, r.type, r.stride, n, f->Dv, r.soon);
     }
 }
 

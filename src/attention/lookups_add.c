@@ -130,7 +130,7 @@ static void add_few(const fused *f, scratch *s, const lookup *l, const tile *t, 
                 run = run < n - e ? run : n - e;
                 kv_rows rows = ready_rows(f, s, false, k, j + skip + e, &run);
                 f->k->dots(E, BK, lookups_rows(l, t->h + r / t->m, l->column[x + e]), l->width, 1, rows.data, rows.type,
-                           rows.stride, run, f->D);
+                           rows.stride, run, f->D, NULL);
                 f->k->axpy(s->S + r * BK + j + skip + e, (float)l->factor, E, run);
             }
         }

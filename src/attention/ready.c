@@ -234,10 +234,21 @@ void ready_tokens(fused *f)
 }
 
 /* Rows of many heads lie far apart where one head reads them, too far for a CPU to foresee: read once in the order of
- * memory, which it does, they are near when their heads come. Asking for them ahead by prefetches was slower. */
-static void touch(const fused *f, pe_view v, int64_t from, int64_t to)
+ * memory, which it does, they are near when their heads come. Blocks wait for arithmetic more than for memory: while a head
+ * computes, it asks for a share of the next tile's (kernels.h, soon), in order, where they lie side by side. */
+static const char *foreseen(const fused *f, pe_view v, int64_t t, int64_t n)
+{
+    bool side_by_side = v.head_stride == v.dim && v.token_stride == v.heads * v.dim;
+    if (!problem_blocks(v) || !side_by_side || t < 0 || t + n > f->Tk || problem_stretch(&f->p, t, n) < n)
+        return NULL;
+    return problem_row(&f->p, v, t, 0);
+}
+
+static void touch(const fused *f, pe_view v, int64_t from, int64_t to, bool first)
 {
     bool packed = v.head_stride == v.dim;
+    if (!first && to - from == BK && foreseen(f, v, from, BK))
+        return;
     int64_t bytes = dtype_bytes(v.dtype, packed ? v.heads * v.dim : v.dim);
     for (int64_t t = from; t < to; t++)
         for (int64_t h = 0; h < (packed ? 1 : v.heads); h++) {
@@ -247,7 +258,7 @@ static void touch(const fused *f, pe_view v, int64_t from, int64_t to)
         }
 }
 
-void ready_keys(const fused *f, scratch *s, const tile *t)
+void ready_keys(const fused *f, scratch *s, const tile *t, bool first)
 {
     const term_kind *kind;
     int64_t j = t->j, n = t->n;
@@ -258,9 +269,9 @@ void ready_keys(const fused *f, scratch *s, const tile *t)
         s->panels = s->panels || (kind->panels && kind->panels(f, t));
     s->loaded = f->ready.load_k || s->panels;
     if (f->G > 1 && !s->loaded)
-        touch(f, f->p.a.k, j, j + n);
+        touch(f, f->p.a.k, j, j + n, first);
     if (f->G > 1 && !f->ready.load_v)
-        touch(f, f->p.a.v, j, j + n);
+        touch(f, f->p.a.v, j, j + n, first);
     if (s->loaded)
         ready_load(f, s->load, f->p.a.k, j, n, true);
     if (f->ready.rotate_k && s->loaded)
@@ -279,10 +290,12 @@ kv_rows ready_rows(const fused *f, const scratch *s, bool values, const keys *k,
     if (values ? f->ready.load_v : s->loaded) {
         const float *from = values ? s->load_v : s->load;
         int64_t dim = values ? f->Dv : f->D;
-        return (kv_rows){ from + (j * f->G + k->g) * dim, PE_F32, f->G * dim };
+        return (kv_rows){ from + (j * f->G + k->g) * dim, PE_F32, f->G * dim, NULL };
     }
     *n = problem_stretch(&f->p, k->j + j, *n);
-    return (kv_rows){ problem_row(&f->p, v, k->j + j, k->g), v.dtype, v.token_stride };
+    const char *soon = foreseen(f, v, k->j + j + (f->carries ? -BK : BK), *n);
+    return (kv_rows){ problem_row(&f->p, v, k->j + j, k->g), v.dtype, v.token_stride,
+                      soon ? soon + k->g * dtype_bytes(v.dtype, *n * v.dim) : NULL };
 }
 
 keys ready_tile(const fused *f, scratch *s, int64_t g, int64_t j, int64_t n)

@@ -204,9 +204,10 @@ static const float *row_next(float x[BLOCK_WIDTH], const void *row, pe_dtype typ
 }
 
 static void dots_c(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const void *k, pe_dtype type,
-                   int64_t k_row, int64_t n, int64_t d)
+                   int64_t k_row, int64_t n, int64_t d, const void *soon)
 {
     float buffer[BLOCK_WIDTH];
+    (void)soon;
     for (int64_t j = 0; j < n; j++) {
         for (int64_t i = 0; i < m; i++)
             s[i * s_row + j] = 0;
@@ -223,9 +224,10 @@ static void dots_c(float *s, int64_t s_row, const float *q, int64_t q_row, int64
 }
 
 static void mix_c(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m, const void *v, pe_dtype type,
-                  int64_t v_row, int64_t n, int64_t d)
+                  int64_t v_row, int64_t n, int64_t d, const void *soon)
 {
     float buffer[BLOCK_WIDTH];
+    (void)soon;
     for (int64_t j = 0; j < n; j++)
         for (int64_t e = 0; e < d; e += BLOCK_WIDTH) {
             const float *x = row_next(buffer, v, type, j * v_row + e, d - e);

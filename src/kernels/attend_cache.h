@@ -6,12 +6,11 @@
 
 #define CACHE_FLOATS 4096 /* of the buffer: what fits beside the rest in the first cache */
 
-/* Asks memory for rows that will be needed soon, in order. */
-INLINE void fetch_rows(const char *rows, int64_t step, int64_t bytes, int64_t n)
+/* Asks for memory that will be needed soon: where rows are blocks, which wait for arithmetic more than for memory. */
+INLINE void ask(const char *soon, pe_dtype type, int64_t from, int64_t bytes)
 {
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t b = 0; b < bytes; b += 64)
-            __builtin_prefetch(rows + j * step + b);
+    for (int64_t b = from; block_kind(type) && soon && b < from + bytes; b += 64)
+        __builtin_prefetch(soon + b);
 }
 
 /* sums (queries, keys) += q . k over one vector of the rows, from element e on. */
@@ -100,60 +99,68 @@ INLINE void dots_keys(float *s, int64_t s_row, const float *q, int64_t q_row, in
 
 /* Several queries: 4 keys at a time, converted once. */
 INLINE void dots_several(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const char *k,
-                         pe_dtype type, int64_t k_bytes, int64_t n, int64_t d)
+                         pe_dtype type, int64_t k_bytes, int64_t n, int64_t d, const char *soon)
 {
     float buffer[CACHE_FLOATS];
+    const int64_t bytes = row_bytes(type, d);
     bool convert = type != PE_F32 && (m > CACHE_ROWS || block_kind(type)) && d <= CACHE_FLOATS / 4;
     int64_t j = 0;
     for (; j + 4 <= n; j += 4) {
         const char *rows = k + j * k_bytes;
+        ask(soon, type, j * bytes, 4 * bytes);
         for (int l = 0; convert && l < 4; l++)
             widen_from(buffer + l * d, rows + l * k_bytes, type, d);
-        if (convert) {
+        if (convert)
             dots_keys(s + j, s_row, q, q_row, m, (const char *)buffer, PE_F32, 4 * d, d, 4);
-        } else {
-            fetch_rows(rows + 8 * k_bytes, k_bytes, row_bytes(type, d), n - j < 12 ? 0 : 4);
+        else
             dots_keys(s + j, s_row, q, q_row, m, rows, type, k_bytes, d, 4);
-        }
     }
     for (; j < n; j++)
         dots_keys(s + j, s_row, q, q_row, m, k + j * k_bytes, type, k_bytes, d, 1);
 }
 
 INLINE void dots_as(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const char *k, pe_dtype type,
-                    int64_t k_bytes, int64_t n, int64_t d)
+                    int64_t k_bytes, int64_t n, int64_t d, const char *soon)
 {
+    const int64_t bytes = row_bytes(type, d);
     int64_t j = 0;
-    for (; m == 1 && j + 4 <= n; j += 4)
+    if (m != 1) {
+        dots_several(s, s_row, q, q_row, m, k, type, k_bytes, n, d, soon);
+        return;
+    }
+    for (; j + 4 <= n; j += 4) {
+        ask(soon, type, j * bytes, 4 * bytes);
         dots_single(s + j, q, k + j * k_bytes, type, k_bytes, d, 4);
-    for (; m == 1 && j < n; j++)
+    }
+    for (; j < n; j++)
         dots_single(s + j, q, k + j * k_bytes, type, k_bytes, d, 1);
-    if (m != 1)
-        dots_several(s, s_row, q, q_row, m, k, type, k_bytes, n, d);
 }
 
 static void dots_v(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const void *k, pe_dtype type,
-                   int64_t k_row, int64_t n, int64_t d)
+                   int64_t k_row, int64_t n, int64_t d, const void *soon)
 {
     const int64_t k_bytes = row_bytes(type, k_row);
     switch (type) {
-    case PE_F32: dots_as(s, s_row, q, q_row, m, k, PE_F32, k_bytes, n, d); break;
-    case PE_F16: dots_as(s, s_row, q, q_row, m, k, PE_F16, k_bytes, n, d); break;
-    case PE_Q8_0: dots_as(s, s_row, q, q_row, m, k, PE_Q8_0, k_bytes, n, d); break;
-    case PE_Q4_0: dots_as(s, s_row, q, q_row, m, k, PE_Q4_0, k_bytes, n, d); break;
-    default: dots_as(s, s_row, q, q_row, m, k, PE_BF16, k_bytes, n, d); break;
+    case PE_F32: dots_as(s, s_row, q, q_row, m, k, PE_F32, k_bytes, n, d, soon); break;
+    case PE_F16: dots_as(s, s_row, q, q_row, m, k, PE_F16, k_bytes, n, d, soon); break;
+    case PE_Q8_0: dots_as(s, s_row, q, q_row, m, k, PE_Q8_0, k_bytes, n, d, soon); break;
+    case PE_Q4_0: dots_as(s, s_row, q, q_row, m, k, PE_Q4_0, k_bytes, n, d, soon); break;
+    default: dots_as(s, s_row, q, q_row, m, k, PE_BF16, k_bytes, n, d, soon); break;
     }
 }
 
 /* o (across vectors) += p (n) v (n, across vectors). */
 INLINE void mix_tile(float *o, const float *p, const char *v, pe_dtype type, int64_t v_bytes, int64_t n,
-                     const int across)
+                     const int across, const char *soon)
 {
+    const int64_t bytes = row_bytes(type, across * VW);
     vf sum[8];
     UNROLL
     for (int c = 0; c < across; c++)
         sum[c] = vf_load(o + c * VW);
     for (int64_t j = 0; j < n; j++) {
+        if (block_kind(type) && j % 4 == 0)
+            ask(soon, type, j * bytes, (n - j < 4 ? n - j : 4) * bytes);
         if (p[j] == 0)
             continue;
         vf w = vf_set(p[j]);
@@ -186,18 +193,22 @@ INLINE void mix_one(float *o, float w, const char *v, pe_dtype type, int64_t d)
 
 /* Row after row, as memory likes it; one query: o stays in registers, as much of it as fits. */
 INLINE void mix_rows(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m, const char *v, pe_dtype type,
-                     int64_t v_bytes, int64_t n, int64_t d)
+                     int64_t v_bytes, int64_t n, int64_t d, const char *soon)
 {
+    const int64_t bytes = row_bytes(type, d);
     if (m == 1 && d % (8 * VW) == 0)
         for (int64_t e = 0; e < d; e += 8 * VW)
-            mix_tile(o + e, p, v + row_bytes(type, e), type, v_bytes, n, 8);
+            mix_tile(o + e, p, v + row_bytes(type, e), type, v_bytes, n, 8,
+                     soon ? soon + n * row_bytes(type, e) : NULL);
     else if (m == 1 && d == 4 * VW)
-        mix_tile(o, p, v, type, v_bytes, n, 4);
+        mix_tile(o, p, v, type, v_bytes, n, 4, soon);
     else
-        for (int64_t j = 0; j < n; j++)
+        for (int64_t j = 0; j < n; j++) {
+            ask(soon, type, j * bytes, bytes);
             for (int64_t i = 0; i < m; i++)
                 if (p[i * p_row + j] != 0)
                     mix_one(o + i * o_row, p[i * p_row + j], v + j * v_bytes, type, d);
+        }
 }
 
 static bool any_zero(const float *p, int64_t p_row, int64_t m, int64_t n)
@@ -222,23 +233,24 @@ static void mix_many(float *o, int64_t o_row, const float *p, int64_t p_row, int
     if (done > 0)
         gemm_v(o, o_row, p, p_row, 1, v, v_row, m, done, n, true);
     if (done < d)
-        mix_rows(o + done, o_row, p, p_row, m, (const char *)(v + done), PE_F32, 4 * v_row, n, d - done);
+        mix_rows(o + done, o_row, p, p_row, m, (const char *)(v + done), PE_F32, 4 * v_row, n, d - done, NULL);
 }
 
 /* Keys in groups that stay in a near cache while the queries go by. */
 INLINE void mix_as(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m, const char *v, pe_dtype type,
-                   int64_t v_bytes, int64_t n, int64_t d)
+                   int64_t v_bytes, int64_t n, int64_t d, const char *soon)
 {
     float buffer[CACHE_FLOATS];
     if (m < 3 || d > CACHE_FLOATS / 4 || d < LANES) {
-        mix_rows(o, o_row, p, p_row, m, v, type, v_bytes, n, d);
+        mix_rows(o, o_row, p, p_row, m, v, type, v_bytes, n, d, soon);
         return;
     }
-    int64_t group = CACHE_FLOATS / d;
+    int64_t group = CACHE_FLOATS / d, asked = 0;
     for (; n > 0; n -= group, v += group * v_bytes, p += group) {
-        int64_t keys = n < group ? n : group, next = n - keys < group ? n - keys : group;
+        int64_t keys = n < group ? n : group;
         const float *from = type == PE_F32 ? (const void *)v : buffer;
-        fetch_rows(v + keys * v_bytes, v_bytes, row_bytes(type, d), next);
+        ask(soon, type, asked, keys * row_bytes(type, d));
+        asked += keys * row_bytes(type, d);
         for (int64_t l = 0; type != PE_F32 && l < keys; l++)
             widen_from(buffer + l * d, v + l * v_bytes, type, d);
         mix_many(o, o_row, p, p_row, m, from, type == PE_F32 ? v_bytes / 4 : d, keys, d);
@@ -246,14 +258,14 @@ INLINE void mix_as(float *o, int64_t o_row, const float *p, int64_t p_row, int64
 }
 
 static void mix_v(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m, const void *v, pe_dtype type,
-                  int64_t v_row, int64_t n, int64_t d)
+                  int64_t v_row, int64_t n, int64_t d, const void *soon)
 {
     const int64_t v_bytes = row_bytes(type, v_row);
     switch (type) {
-    case PE_F32: mix_as(o, o_row, p, p_row, m, v, PE_F32, v_bytes, n, d); break;
-    case PE_F16: mix_as(o, o_row, p, p_row, m, v, PE_F16, v_bytes, n, d); break;
-    case PE_Q8_0: mix_as(o, o_row, p, p_row, m, v, PE_Q8_0, v_bytes, n, d); break;
-    case PE_Q4_0: mix_as(o, o_row, p, p_row, m, v, PE_Q4_0, v_bytes, n, d); break;
-    default: mix_as(o, o_row, p, p_row, m, v, PE_BF16, v_bytes, n, d); break;
+    case PE_F32: mix_as(o, o_row, p, p_row, m, v, PE_F32, v_bytes, n, d, soon); break;
+    case PE_F16: mix_as(o, o_row, p, p_row, m, v, PE_F16, v_bytes, n, d, soon); break;
+    case PE_Q8_0: mix_as(o, o_row, p, p_row, m, v, PE_Q8_0, v_bytes, n, d, soon); break;
+    case PE_Q4_0: mix_as(o, o_row, p, p_row, m, v, PE_Q4_0, v_bytes, n, d, soon); break;
+    default: mix_as(o, o_row, p, p_row, m, v, PE_BF16, v_bytes, n, d, soon); break;
     }
 }

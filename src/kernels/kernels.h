@@ -77,11 +77,12 @@ typedef struct kernels {
 
     /* Keys and values as they lie in a cache, float32, float16, bfloat16 or blocks: s (m, n) = q (m, d) . k (n, d), and
      * o (m, d) += p (m, n) v (n, d), where p of 0 leaves its v out. Any sizes; of blocks d and the stride are multiples
-     * of their width. */
+     * of their width. soon: memory that will be needed soon, as many bytes as n rows of d, side by side, so that it can
+     * be asked for meanwhile (of blocks it is); NULL: none. */
     void (*dots)(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const void *k, pe_dtype type,
-                 int64_t k_row, int64_t n, int64_t d);
+                 int64_t k_row, int64_t n, int64_t d, const void *soon);
     void (*mix)(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m, const void *v, pe_dtype type,
-                int64_t v_row, int64_t n, int64_t d);
+                int64_t v_row, int64_t n, int64_t d, const void *soon);
 
     /* Keys counted from right to left: carry grows by gate[j], and s[j] += line at min(carry, last), linear between
      * whole places; line has last + 1 elements, last >= 1. Gates and carry are 0 or more; one that is NaN, and all

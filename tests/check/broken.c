@@ -280,29 +280,33 @@ static void narrow_takes_the_positive_of_two(void *y, pe_dtype type, const float
 }
 
 static void dots_ignores_the_tail(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m, const void *k,
-                                  pe_dtype type, int64_t k_row, int64_t n, int64_t d)
+                                  pe_dtype type, int64_t k_row, int64_t n, int64_t d, const void *soon)
 {
-    right.dots(s, s_row, q, q_row, m, k, type, k_row, n, type == PE_F16 ? d / 4 * 4 : d);
+    right.dots(s, s_row, q, q_row, m, k, type, k_row, n, type == PE_F16 ? d / 4 * 4 : d, soon);
 }
 
 static void dots_ignores_the_last_block(float *s, int64_t s_row, const float *q, int64_t q_row, int64_t m,
-                                        const void *k, pe_dtype type, int64_t k_row, int64_t n, int64_t d)
+                                        const void *k, pe_dtype type, int64_t k_row, int64_t n, int64_t d,
+                                        const void *soon)
 {
-    right.dots(s, s_row, q, q_row, m, k, type, k_row, n, block_kind(type) && d > 64 ? d - BLOCK_WIDTH : d);
+    right.dots(s, s_row, q, q_row, m, k, type, k_row, n, block_kind(type) && d > 64 ? d - BLOCK_WIDTH : d, soon);
 }
 
 static void mix_repeats_the_first_block(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m,
-                                        const void *v, pe_dtype type, int64_t v_row, int64_t n, int64_t d)
+                                        const void *v, pe_dtype type, int64_t v_row, int64_t n, int64_t d,
+                                        const void *soon)
 {
     for (int64_t e = 0; e < d && block_kind(type); e += BLOCK_WIDTH)
-        right.mix(o + e, o_row, p, p_row, m, v, type, v_row, n, BLOCK_WIDTH);
+        right.mix(o + e, o_row, p, p_row, m, v, type, v_row, n, BLOCK_WIDTH, soon);
     if (!block_kind(type))
-        right.mix(o, o_row, p, p_row, m, v, type, v_row, n, d);
+        right.mix(o, o_row, p, p_row, m, v, type, v_row, n, d, soon);
 }
 
 static void mix_reads_what_weighs_nothing(float *o, int64_t o_row, const float *p, int64_t p_row, int64_t m,
-                                          const void *v, pe_dtype type, int64_t v_row, int64_t n, int64_t d)
+                                          const void *v, pe_dtype type, int64_t v_row, int64_t n, int64_t d,
+                                          const void *soon)
 {
+    (void)soon;
     float x[1024];
     for (int64_t j = 0; j < n && d <= COUNT(x); j++) {
         right.widen(x, (const char *)v + dtype_bytes(type, j * v_row), type, d);

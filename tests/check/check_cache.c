@@ -28,7 +28,7 @@ void make_dots(problem *p)
 
 void call_dots(const kernels *k, const problem *p, void *const *at)
 {
-    k->dots(at[0], p->stride[0], at[1], p->stride[1], p->m, at[2], p->type, p->stride[2], p->n, p->d);
+    k->dots(at[0], p->stride[0], at[1], p->stride[1], p->m, at[2], p->type, p->stride[2], p->n, p->d, at[2]);
 }
 
 void truth_dots(problem *p)
@@ -68,7 +68,7 @@ void make_mix(problem *p)
 
 void call_mix(const kernels *k, const problem *p, void *const *at)
 {
-    k->mix(at[0], p->stride[1], at[1], p->stride[0], p->m, at[2], p->type, p->stride[2], p->n, p->d);
+    k->mix(at[0], p->stride[1], at[1], p->stride[0], p->m, at[2], p->type, p->stride[2], p->n, p->d, at[2]);
 }
 
 void truth_mix(problem *p)
