@@ -72,6 +72,7 @@ race_table() { # race_table RACE HEADER [digits]: bits, or the share of right di
   [ -s "$work/table" ] && diff "$work/race" "$work/table"
 }
 check "docs/results.md: passkey.csv" race_table passkey "| right digits, % | 32 |" digits
+check "docs/results.md: recall.csv" race_table recall "| right answers, % | 32 |" digits
 check "docs/results.md: masked.csv" race_table masked "| bits per predicted token | 256 | 512 |"
 
 # Whole programs of the docs (```c run) compile and end well.
