@@ -65,12 +65,18 @@ export function showSource(source: string, app: App): Child[] {
     ? h("a", { href: `https://arxiv.org/abs/${part.slice(6)}`, rel: "noreferrer", target: "_blank" }, part) : part);
 }
 
-export function showFinding(f: Finding, app: App): Child[] {
+export function badgeOf(f: Finding): HTMLElement {
+  return h("span", { class: `badge ${lookOf(f)}` }, f.verdict_text ?? "—");
+}
+
+/** The rows of numbers behind a verdict, folded. */
+export function evidenceOf(f: Finding, app: App): HTMLElement | false {
   const rows = f.numbers.map((n) =>
     h("tr", {}, h("td", {}, n.what), h("td", {}, h("code", {}, n.of)), h("td", { class: "number" }, n.text)));
-  return [
-    h("p", {}, h("span", { class: `badge ${lookOf(f)}` }, f.verdict_text ?? "—"), " ", f.because),
-    rows.length > 0 && h("details", {}, h("summary", {}, `${app.t(words.evidence)} (${rows.length})`),
-      h("div", { class: "wide" }, h("table", {}, h("tbody", {}, ...rows)))),
-  ];
+  return rows.length > 0 && h("details", {}, h("summary", {}, `${app.t(words.evidence)} (${rows.length})`),
+    h("div", { class: "wide" }, h("table", {}, h("tbody", {}, ...rows))));
+}
+
+export function showFinding(f: Finding, app: App): Child[] {
+  return [h("p", {}, badgeOf(f), " ", f.because), evidenceOf(f, app)];
 }

@@ -66,6 +66,8 @@ const rotary: Scene = {
       outputs: [
         { kind: "clock", look: "arrows", command: ["table", "rope:theta=100", "-n", "257", "--head-dim", "8"], at: "{m}", other: "{o}", both: "{s}" },
         { kind: "claim", claim: "rope-relative" },
+        { kind: "claim", claim: "rope-turns-once" },
+        { kind: "claim", claim: "rope-keeps-norms" },
       ],
     },
     {
@@ -76,7 +78,7 @@ const rotary: Scene = {
         { kind: "slider", id: "start", label: { en: "First position", zh: "起始位置" }, value: 0, min: 0, max: 4096 },
         { kind: "slider", id: "theta", label: { en: "theta", zh: "theta" }, value: 10000, min: 10, max: 1000000, log: true },
       ],
-      outputs: [{ kind: "picture", spec: "rope:theta={theta}", view: "turns", options: ["-n", "{n}", "--start", "{start}", "--head-dim", "32"] }],
+      outputs: [{ kind: "picture", spec: "rope:theta={theta}", view: "turns", options: ["-n", "{n}", "--start", "{start}", "--head-dim", "32", "--pairs", "0,2,4,8"] }],
     },
     {
       title: { en: "The score of one query and one key, step by step", zh: "一步一步算给你看" },
@@ -87,9 +89,8 @@ const rotary: Scene = {
       ],
       outputs: [
         { kind: "walk", spec: "rope", options: ["--pos", "{m}", "--key", "{o}", "--dim", "4"] },
-        { kind: "claim", claim: "rope-turns-once" },
-        { kind: "claim", claim: "rope-keeps-norms" },
       ],
+      folded: true,
     },
     {
       title: { en: "The distance decay and its limits", zh: "远程衰减，以及它没说的事" },
@@ -160,7 +161,7 @@ const axes: Scene = {
         { kind: "slider", id: "n", label: { en: "Positions", zh: "位置数" }, value: 12, min: 2, max: 64 },
       ],
       outputs: [
-        { kind: "picture", spec: "{spec}", view: "turns", options: ["-n", "{n}", "--axis", "{axis}", "--pairs", "0,1,2,3,16,17,18,19"] },
+        { kind: "picture", spec: "{spec}", view: "turns", options: ["-n", "{n}", "--axis", "{axis}", "--pairs", "0,1,16,17"] },
         { kind: "claim", claim: "rope-axes" },
         { kind: "claim", claim: "rope-one-pair-for-all-axes" },
       ],
@@ -216,16 +217,15 @@ const longer: Scene = {
         { kind: "slider", id: "trained", label: { en: "Trained length L", zh: "训练长度 L" }, value: 2048, min: 256, max: 32768, log: true },
       ],
       outputs: [
-        { kind: "picture", spec: "rope", beside: "{spec}", view: "wavelengths", options: ["-n", "{trained}", "--head-dim", "64"] },
-        { kind: "picture", spec: "rope", beside: "{spec}", view: "decay", options: ["-n", "128", "--head-dim", "64"] },
+        { kind: "picture", spec: "{spec}", view: "wavelengths", options: ["-n", "{trained}", "--head-dim", "64"] },
         { kind: "claim", claim: "rope-bands" },
         { kind: "claim", claim: "sinusoids-extrapolate" },
       ],
     },
   ],
   tries: {
-    en: "Set s = 8, choose each scaling, and compare its wavelengths with those of unscaled RoPE above and with the mark at L. Linear makes all wavelengths longer. NTK leaves the shortest unchanged and lengthens the others, the longest by exactly s. YaRN leaves the fast pairs unchanged and makes longer those that did not complete a turn.",
-    zh: "取 s = 8，依次切换缩放方式，与上面不缩放的 RoPE 对照，看波长曲线与 L 标线的关系：线性把整条线抬高；NTK 以左端为支点把它撬起来；YaRN 则折弯它，转得快的部分不动，没转满一圈的部分抬高。",
+    en: "Set s = 8, choose each scaling, and compare its wavelengths with those before the scaling and with the mark at L. Linear makes all wavelengths longer. NTK leaves the shortest unchanged and lengthens the others, the longest by exactly s. YaRN leaves the fast pairs unchanged and makes longer those that did not complete a turn.",
+    zh: "取 s = 8，依次切换缩放方式，与缩放前的那条线对照，看波长曲线与 L 标线的关系：线性把整条线抬高；NTK 以左端为支点把它撬起来；YaRN 则折弯它，转得快的部分不动，没转满一圈的部分抬高。",
   },
 };
 

@@ -115,6 +115,7 @@ export const terms: Scene[] = [
           { kind: "slider", id: "at", label: { en: "Position of the query word (from 0)", zh: "从第几个词看（从 0 数起）" }, value: 3, min: 0, max: 9 },
         ],
         outputs: [{ kind: "picture", spec: "{spec}", view: "around", options: ["--sentence", "{words}", "--at", "{at}"] }],
+        folded: true,
       },
       {
         title: { en: "Check each edit", zh: "每种改法真如所说吗？" },
