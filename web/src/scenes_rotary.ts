@@ -190,12 +190,12 @@ const longer: Scene = {
   text: {
     en: [
       "Every position has a rotation, so RoPE can be computed at any length, but the model's results get worse. In training at length L, pair i completed {turns} turns. Fast pairs completed many turns, so the model saw all of their angles. The slowest pairs did not complete one turn, and past L they have angles that did not occur in training.",
-      "*Linear*: {linear} for all pairs. No angle is new, but neighbours that were one radian apart are now 1/s radian apart, which the model did not see in training either. *NTK-aware* changes the base instead, {ntk}. The fastest pair stays the same, and the slowest becomes slower by exactly s: [high frequencies extrapolate, low ones interpolate](ntk). *YaRN* decides for each pair by its number of turns: {yarn}, with γ = 1 above 32 turns and γ = 0 below 1. It also multiplies cos and sin by [{gain}](mscale), which sharpens the softmax.",
+      "*Linear*: {linear} for all pairs. No angle is new, but neighbours that were one radian apart are now 1/s radian apart, which the model did not see in training either. *NTK-aware* changes the base instead, {ntk}. The fastest pair stays the same, and the slowest becomes slower by exactly s: [high frequencies extrapolate, low ones interpolate](ntk). *YaRN* decides for each pair by its number of turns: {yarn}, with γ = 1 above 32 turns and γ = 0 below 1. It also multiplies cos and sin by the [attention factor](mscale) {gain}, which sharpens the softmax.",
       "We measured how well they work: byte models, trained on novels at length 256, tested on another novel at up to 16 times that length, without training after the change. Without fine-tuning, linear is worse than no scaling; NTK and YaRN extend the usable length by a factor of two to four; ALiBi, whose bias falls with the distance, needs none of these.",
     ],
     zh: [
       "每个位置都能旋转，所以 RoPE 在任意长度下都*能跑*，但能跑不等于好用。训练长度为 L 时，第 i 对总共转了 {turns} 圈。快的对转了很多圈，各种角度模型都见过；最慢的对连一圈都没转满，超过 L 之后，它们指向的是训练中从未出现过的方向。",
-      "*线性内插*：所有的对 {linear}。角度都在见过的范围里，可原来相差 1 弧度的相邻词现在只差 1/s，模型同样没见过。*NTK-aware*：改底数，{ntk}。最快的一对不变，最慢的一对恰好慢 s 倍：[高频外推，低频内插](ntk)。*YaRN* 按圈数逐对决定：{yarn}，转过 32 圈以上 γ = 1，不足 1 圈 γ = 0；再给 cos、sin 乘上 [{gain}](mscale)，让 softmax 更尖锐。",
+      "*线性内插*：所有的对 {linear}。角度都在见过的范围里，可原来相差 1 弧度的相邻词现在只差 1/s，模型同样没见过。*NTK-aware*：改底数，{ntk}。最快的一对不变，最慢的一对恰好慢 s 倍：[高频外推，低频内插](ntk)。*YaRN* 按圈数逐对决定：{yarn}，转过 32 圈以上 γ = 1，不足 1 圈 γ = 0；再给 cos、sin 乘上[注意力系数](mscale) {gain}，让 softmax 更尖锐。",
       "效果如何？我们让它们比了一场：字节级模型，在小说上以长度 256 训练，用另一本小说在至多 16 倍长度上测试，改动之后不再训练。线性内插若不微调，比什么都不做还糟；NTK 与 YaRN 能多撑两到四倍；随距离衰减的偏置则根本用不着这些。",
     ],
   },

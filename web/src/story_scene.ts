@@ -82,6 +82,7 @@ export interface Scene {
   id: string; // of its link
   title: Words; // what it is about
   lead: Words; // one paragraph
+  shown?: string; // which of its formulas stands below that
   formulas: Formulas;
   text: { en: string[]; zh: string[] }; // the whole argument, folded; each language on its own
   demos: Demo[];
