@@ -2,7 +2,7 @@
 //
 // What `posenc prove CLAIM --json` found: verdict, reason, evidence.
 
-import type { App, Lang, Ran } from "./app";
+import { sentence, type App, type Lang, type Ran } from "./app";
 import { asset } from "./asset";
 import { h, type Child } from "./dom";
 import { pending } from "./frame";
@@ -29,6 +29,12 @@ export function lookOf(f: Finding): string {
 /** The first claim of the answer; undefined: it was not measured, and the answer says why. */
 export function findingOf(ran: Ran): Finding | undefined {
   return ran.code > 1 ? undefined : (JSON.parse(ran.text) as { claims: Finding[] }).claims[0];
+}
+
+/** Why the answer is none: in the tool's words, or that it takes more trained models than the page has. */
+export function refusalOf(ran: Ran, app: App): string {
+  const [f] = ran.text.startsWith("{") ? (JSON.parse(ran.text) as { claims: (Finding & { cannot?: string })[] }).claims : [];
+  return f?.cannot ? app.t(words.takesModels).replace("COMMAND", f.command) : sentence(ran);
 }
 
 const built = new Map<Lang, Promise<ReadonlyMap<string, Finding>>>();

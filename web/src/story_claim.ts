@@ -3,9 +3,9 @@
 // A claim with its verdict: as measured when the page was built, and again on the spot: `posenc prove CLAIM`. Why, from which
 // numbers and who said it is folded, but where the claim is all that a figure shows.
 
-import { sentence, type App } from "./app";
+import type { App } from "./app";
 import { fill, h } from "./dom";
-import { badgeOf, builtFindings, evidenceOf, findingOf, showSource, type Finding } from "./finding";
+import { badgeOf, builtFindings, evidenceOf, findingOf, refusalOf, showSource, type Finding } from "./finding";
 import { words } from "./words";
 
 export function claimOutput(el: HTMLElement, claim: string, open: boolean, app: App): void {
@@ -22,7 +22,7 @@ export function claimOutput(el: HTMLElement, claim: string, open: boolean, app: 
     app.later(["prove", claim, "--json", "--lang", app.lang], found, (ran) => {
       const f = findingOf(ran);
       if (f) show(f, app.t(words.measuredNow));
-      else fill(found, h("p", { class: "error", role: "alert" }, sentence(ran)));
+      else fill(found, h("p", { class: "error", role: "alert" }, refusalOf(ran, app)));
     });
   });
   fill(said, h("code", {}, claim));

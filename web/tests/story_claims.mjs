@@ -21,6 +21,13 @@ check("claims are measured in it, one after the other", async () => {
   await page.evaluate(() => document.querySelector("#claims button.tally.bad").click());
   that(refuted === await page.evaluate(() => [...document.querySelectorAll("#claims .claim")].filter((c) => c.offsetParent).length), "the filter shows other claims");
   await page.evaluate(() => document.querySelector("#claims button.tally.bad").click());
+  const trained = await page.evaluate(async () => {
+    const claim = document.querySelector("#claims [data-claim=trained-table]"), badge = claim.querySelector(".badge").textContent;
+    claim.querySelector("button").click();
+    await window.settled(true);
+    return [claim.querySelector(".error").textContent, claim.querySelector(".badge").textContent === badge];
+  });
+  that(/posenc prove trained-table/.test(trained[0]) && trained[1], `what it cannot measure: ${trained}`);
   await page.evaluate(() => document.querySelector("#claims button").click());
   const [group] = groups;
   const verdicts = await until(page, (n) => {
