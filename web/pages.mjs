@@ -34,7 +34,7 @@ const css = `:root{color-scheme:light dark;font:16px/1.6 system-ui,sans-serif}bo
 img{display:block;max-width:100%;height:auto;background:#fff;border-radius:8px}figcaption{font-size:.9rem}h1{line-height:1.2}table{border-collapse:collapse;width:100%;font-size:.9rem}
 th,td{text-align:left;vertical-align:top;padding:.3rem .6rem .3rem 0;border-bottom:1px solid color-mix(in srgb,currentColor 20%,transparent)}
 code,pre{font-family:ui-monospace,monospace;font-size:.9em;overflow-wrap:anywhere;white-space:pre-wrap}nav{display:flex;flex-wrap:wrap;gap:.3rem 1.2rem}
-figure{margin:1.2rem 0}`;
+th code{overflow-wrap:normal}figure{margin:1.2rem 0}`;
 
 // ---------------------------------------------------------------- a preview: PNG, which is what previews of links take
 
@@ -74,7 +74,7 @@ function png({ rows, columns, heat }, palette) {
 
 /** A drawing without the caption below it, which the page has as text. */
 function bare(svg, caption) {
-  const said = (line) => line.replace(/<[^>]*>/g, "").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&quot;/g, '"').replace(/&amp;/g, "&");
+  const said = (line) => line.replace(/<[^>]*>/g, "").replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&quot;/g, '"').replace(/&#39;/g, "'").replace(/&amp;/g, "&");
   const lines = [...svg.matchAll(/<text x="6" [^>]*>[^<]*<\/text>\n?/g)].map(([line]) => line), plain = (text) => text.replace(/\s/g, "");
   for (let n = 1; n <= lines.length; n++) {
     const last = lines.slice(-n);

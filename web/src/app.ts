@@ -25,7 +25,9 @@ export interface Wanted {
   spec: string;
   view: string; // "table"
   options?: string[]; // more of the command line: ["-n", "64", "--head-dim", "32"]
-  alone?: boolean; // only the drawing: no caption, numbers or downloads
+  alone?: boolean; // without its numbers and downloads
+  only?: number[]; // which of the view's figures; else all
+  pairs?: boolean; // two of its figures stand side by side where there is room
 }
 
 export interface SliderWanted {

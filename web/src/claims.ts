@@ -5,7 +5,7 @@
 
 import { sentence, type App, type Ran, type Words } from "./app";
 import { fill, h, type Child } from "./dom";
-import { builtFindings, findingOf, lookOf, showFinding, showSource, type Finding } from "./finding";
+import { builtFindings, findingOf, lookOf, refusalOf, showFinding, showSource, type Finding } from "./finding";
 import { words } from "./words";
 
 interface Claim {
@@ -111,7 +111,14 @@ export class ClaimsPanel {
   private show(name: string, ran: Ran): void {
     const f = findingOf(ran);
     if (f) this.put(name, f, showFinding(f, this.app), words.measuredNow);
-    else fill(this.found(name), h("p", { class: "error", role: "alert" }, sentence(ran)));
+    else void this.refused(name, ran);
+  }
+
+  /** Says why it was not measured, above what was found when the page was built. */
+  private async refused(name: string, ran: Ran): Promise<void> {
+    const f = (await builtFindings(this.app.lang)).get(name), why = h("p", { class: "error", role: "alert" }, refusalOf(ran, this.app));
+    if (f) this.put(name, f, [why, ...showFinding(f, this.app)], words.measuredThen);
+    else fill(this.found(name), why);
   }
 
   private put(name: string, f: Finding, found: Child[], when: Words): void {

@@ -2,7 +2,7 @@
 //
 // What `posenc prove CLAIM --json` found: verdict, reason, evidence.
 
-import type { App, Lang, Ran } from "./app";
+import { sentence, type App, type Lang, type Ran } from "./app";
 import { asset } from "./asset";
 import { h, type Child } from "./dom";
 import { pending } from "./frame";
@@ -29,6 +29,12 @@ export function lookOf(f: Finding): string {
 /** The first claim of the answer; undefined: it was not measured, and the answer says why. */
 export function findingOf(ran: Ran): Finding | undefined {
   return ran.code > 1 ? undefined : (JSON.parse(ran.text) as { claims: Finding[] }).claims[0];
+}
+
+/** Why the answer is none: in the tool's words, or that it takes more trained models than the page has. */
+export function refusalOf(ran: Ran, app: App): string {
+  const [f] = ran.text.startsWith("{") ? (JSON.parse(ran.text) as { claims: (Finding & { cannot?: string })[] }).claims : [];
+  return f?.cannot ? app.t(words.takesModels).replace("COMMAND", f.command) : sentence(ran);
 }
 
 const built = new Map<Lang, Promise<ReadonlyMap<string, Finding>>>();
@@ -65,12 +71,18 @@ export function showSource(source: string, app: App): Child[] {
     ? h("a", { href: `https://arxiv.org/abs/${part.slice(6)}`, rel: "noreferrer", target: "_blank" }, part) : part);
 }
 
-export function showFinding(f: Finding, app: App): Child[] {
+export function badgeOf(f: Finding): HTMLElement {
+  return h("span", { class: `badge ${lookOf(f)}` }, f.verdict_text ?? "—");
+}
+
+/** The rows of numbers behind a verdict, folded. */
+export function evidenceOf(f: Finding, app: App): HTMLElement | false {
   const rows = f.numbers.map((n) =>
     h("tr", {}, h("td", {}, n.what), h("td", {}, h("code", {}, n.of)), h("td", { class: "number" }, n.text)));
-  return [
-    h("p", {}, h("span", { class: `badge ${lookOf(f)}` }, f.verdict_text ?? "—"), " ", f.because),
-    rows.length > 0 && h("details", {}, h("summary", {}, `${app.t(words.evidence)} (${rows.length})`),
-      h("div", { class: "wide" }, h("table", {}, h("tbody", {}, ...rows)))),
-  ];
+  return rows.length > 0 && h("details", {}, h("summary", {}, `${app.t(words.evidence)} (${rows.length})`),
+    h("div", { class: "wide" }, h("table", {}, h("tbody", {}, ...rows))));
+}
+
+export function showFinding(f: Finding, app: App): Child[] {
+  return [h("p", {}, badgeOf(f), " ", f.because), evidenceOf(f, app)];
 }

@@ -18,14 +18,15 @@ export class Placed {
   draw(el: HTMLElement, wanted: Wanted): void {
     measured("picture", () => {
       const command = ["show", wanted.spec, "--view", wanted.view, "--lang", this.app.lang, ...(wanted.options ?? [])];
-      const width = Math.max(280, Math.min(el.clientWidth || 640, 900));
+      const room = el.clientWidth || 640, halved = wanted.pairs && room >= 600; // as .pairs in story.css
+      const width = Math.floor(Math.max(280, Math.min(halved ? room / 2 - 8 : room, 900)));
       const ran = this.app.run([...command, "--as", "parts", "--width", `${width}`]);
       if (ran.code) {
         this.pictures.delete(el);
         fill(el, h("p", { class: "error" }, sentence(ran)));
         return;
       }
-      const figures = readFigures(ran.text);
+      const all = readFigures(ran.text), figures = all.filter((_, i) => wanted.only?.includes(i) ?? true);
       let pictures = this.pictures.get(el);
       if (pictures?.length !== figures.length || pictures.some((p) => p.root.parentElement !== el)) {
         const save = { name: "SVG", save: () => saveFile(`posenc-${wanted.view}.svg`, this.app.run([...command, "--as", "svg"]).out, "image/svg+xml") };

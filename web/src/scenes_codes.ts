@@ -34,14 +34,8 @@ const integer: Scene = {
       title: { en: "A word and its number", zh: "词与它的号码" },
       insight: { en: "The word does not shrink. The number grows, and soon the word is noise.", zh: "词并没有变小，是号码在长大；很快，词就成了噪声。" },
       controls: [{ kind: "slider", id: "t", label: { en: "Position", zh: "位置" }, value: 3, min: 0, max: 512, play: 60, begins: true }],
-      outputs: [{ kind: "clock", look: "bar", command: ["table", "integer", "-n", "513", "--model-dim", "1"], at: "{t}" }],
-    },
-    {
-      title: { en: "How large the code is", zh: "编码有多大" },
-      insight: { en: "A word's numbers stay near 1; the code has no bound.", zh: "词向量的分量一直只有 1 左右，编码却没有上界。" },
-      controls: [length],
       outputs: [
-        { kind: "picture", spec: "integer", view: "curves", options: ["-n", "{n}", "--model-dim", "8", "--pairs", "0"] },
+        { kind: "clock", look: "bar", command: ["table", "integer", "-n", "513", "--model-dim", "1"], at: "{t}" },
         { kind: "claim", claim: "integer-drowns" },
       ],
     },
@@ -54,12 +48,12 @@ const integer: Scene = {
           value: { en: "the dog chased the other dog", zh: "那条狗追另一条狗" },
         },
       ],
-      outputs: [{ kind: "picture", spec: "integer", view: "attention", options: ["--sentence", "{words}"], narrow: true }],
+      outputs: [{ kind: "picture", spec: "integer", view: "attention", options: ["--sentence", "{words}"], pairs: true }],
     },
   ],
   tries: {
-    en: "Move the slider from 8 to 512 and watch the axis: the elements of an embedding stay near 1. The evidence of the claim below it has the ratio of the word's power to the code's in decibels: at length 512 the code has about 100,000 times the power (−49 dB). Then compare the two attention maps of the sentence: with integer codes each word attends to one or the other end of the sentence, whichever word is there.",
-    zh: "把滑块从 8 拖到 512，盯住纵轴：词向量的分量可一直只有 1 左右。下面那条论断的数据以分贝给出词与编码的功率之比：长度 512 时，编码的功率约为词的十万倍（−49 dB）。再比较同一句话的两张注意力图：加上整数编码之后，每个词都盯着句子的某一头，不管那里是什么词。",
+    en: "Move the position to 512: the elements of an embedding stay near 1. The evidence of the claim below the bars has the ratio of the word's power to the code's in decibels: at length 512 the code has about 100,000 times the power (−49 dB). Then compare the two attention maps of the sentence: with integer codes each word attends to one or the other end of the sentence, whichever word is there.",
+    zh: "把位置拖到 512：词向量的分量一直只有 1 左右。柱子下面那条论断的数据以分贝给出词与编码的功率之比：长度 512 时，编码的功率约为词的十万倍（−49 dB）。再比较同一句话的两张注意力图：加上整数编码之后，每个词都盯着句子的某一头，不管那里是什么词。",
   },
 };
 
@@ -90,8 +84,8 @@ const normalised: Scene = {
       controls: [{ kind: "slider", id: "len", label: { en: "Length N", zh: "长度 N" }, value: 32, min: 8, max: 512, log: true }],
       outputs: [
         { kind: "picture", spec: "normalised:length={len}", view: "curves", options: ["-n", "{len}", "--model-dim", "8", "--pairs", "0"] },
-        { kind: "data", command: ["table", "normalised:length={len}", "-n", "6", "--model-dim", "4"],
-          caption: { en: "The codes of positions 0 to 5 (four elements each)", zh: "位置 0 到 5 的编码（各四个分量）" } },
+        { kind: "data", command: ["table", "normalised:length={len}", "-n", "6", "--model-dim", "1"],
+          caption: { en: "The codes of positions 0 to 5", zh: "位置 0 到 5 的编码" } },
         { kind: "claim", claim: "fractions-depend" },
       ],
     },

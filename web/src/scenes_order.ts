@@ -80,7 +80,7 @@ export const order: Scene[] = [
     demos: [
       {
         title: { en: "A permutation, and what is pooled", zh: "置换与池化" },
-        insight: { en: "Without an encoding P S Pᵀ is the attention of the shuffled words: nothing is new in it.", zh: "没有编码时，P S Pᵀ 就是打乱后的注意力：没有任何新信息。" },
+        insight: { en: "Without an encoding the words in another order P get the same attention S, moved along with them: P S Pᵀ.", zh: "没有编码时，换成另一种次序 P 的词得到同样的注意力 S，只是跟着词挪了位置：P S Pᵀ。" },
         controls: [
           {
             kind: "choice", id: "view", label: { en: "Look at", zh: "看" },
@@ -93,12 +93,8 @@ export const order: Scene[] = [
             kind: "choice", id: "spec", label: { en: "Position encoding", zh: "位置编码" },
             options: [{ value: "none", label: { en: "none", zh: "无" } }, { value: "rope", label: { en: "RoPE", zh: "RoPE" } }],
           },
-          {
-            kind: "choice", id: "mask", label: { en: "Mask", zh: "掩码" },
-            options: [{ value: "", label: { en: "none", zh: "无" } }, { value: "--causal", label: { en: "causal", zh: "因果" } }],
-          },
         ],
-        outputs: [{ kind: "picture", spec: "{spec}", view: "{view}", options: ["--sentence", "the dog chased the other dog", "{mask}"], narrow: true }],
+        outputs: [{ kind: "picture", spec: "{spec}", view: "{view}", pairs: true, only: { permuted: [1, 3, 4] } }],
       },
       {
         title: { en: "Claims about word order", zh: "与此有关的论断" },

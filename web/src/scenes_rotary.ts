@@ -66,6 +66,8 @@ const rotary: Scene = {
       outputs: [
         { kind: "clock", look: "arrows", command: ["table", "rope:theta=100", "-n", "257", "--head-dim", "8"], at: "{m}", other: "{o}", both: "{s}" },
         { kind: "claim", claim: "rope-relative" },
+        { kind: "claim", claim: "rope-turns-once" },
+        { kind: "claim", claim: "rope-keeps-norms" },
       ],
     },
     {
@@ -76,7 +78,7 @@ const rotary: Scene = {
         { kind: "slider", id: "start", label: { en: "First position", zh: "起始位置" }, value: 0, min: 0, max: 4096 },
         { kind: "slider", id: "theta", label: { en: "theta", zh: "theta" }, value: 10000, min: 10, max: 1000000, log: true },
       ],
-      outputs: [{ kind: "picture", spec: "rope:theta={theta}", view: "turns", options: ["-n", "{n}", "--start", "{start}", "--head-dim", "32"] }],
+      outputs: [{ kind: "picture", spec: "rope:theta={theta}", view: "turns", options: ["-n", "{n}", "--start", "{start}", "--head-dim", "32", "--pairs", "0,2,4,8"] }],
     },
     {
       title: { en: "The score of one query and one key, step by step", zh: "一步一步算给你看" },
@@ -87,9 +89,8 @@ const rotary: Scene = {
       ],
       outputs: [
         { kind: "walk", spec: "rope", options: ["--pos", "{m}", "--key", "{o}", "--dim", "4"] },
-        { kind: "claim", claim: "rope-turns-once" },
-        { kind: "claim", claim: "rope-keeps-norms" },
       ],
+      folded: true,
     },
     {
       title: { en: "The distance decay and its limits", zh: "远程衰减，以及它没说的事" },
@@ -160,7 +161,7 @@ const axes: Scene = {
         { kind: "slider", id: "n", label: { en: "Positions", zh: "位置数" }, value: 12, min: 2, max: 64 },
       ],
       outputs: [
-        { kind: "picture", spec: "{spec}", view: "turns", options: ["-n", "{n}", "--axis", "{axis}", "--pairs", "0,1,2,3,16,17,18,19"] },
+        { kind: "picture", spec: "{spec}", view: "turns", options: ["-n", "{n}", "--axis", "{axis}", "--pairs", "0,1,16,17"] },
         { kind: "claim", claim: "rope-axes" },
         { kind: "claim", claim: "rope-one-pair-for-all-axes" },
       ],
@@ -189,12 +190,12 @@ const longer: Scene = {
   text: {
     en: [
       "Every position has a rotation, so RoPE can be computed at any length, but the model's results get worse. In training at length L, pair i completed {turns} turns. Fast pairs completed many turns, so the model saw all of their angles. The slowest pairs did not complete one turn, and past L they have angles that did not occur in training.",
-      "*Linear*: {linear} for all pairs. No angle is new, but neighbours that were one radian apart are now 1/s radian apart, which the model did not see in training either. *NTK-aware* changes the base instead, {ntk}. The fastest pair stays the same, and the slowest becomes slower by exactly s: [high frequencies extrapolate, low ones interpolate](ntk). *YaRN* decides for each pair by its number of turns: {yarn}, with γ = 1 above 32 turns and γ = 0 below 1. It also multiplies cos and sin by [{gain}](mscale), which sharpens the softmax.",
+      "*Linear*: {linear} for all pairs. No angle is new, but neighbours that were one radian apart are now 1/s radian apart, which the model did not see in training either. *NTK-aware* changes the base instead, {ntk}. The fastest pair stays the same, and the slowest becomes slower by exactly s: [high frequencies extrapolate, low ones interpolate](ntk). *YaRN* decides for each pair by its number of turns: {yarn}, with γ = 1 above 32 turns and γ = 0 below 1. It also multiplies cos and sin by the [attention factor](mscale) {gain}, which sharpens the softmax.",
       "We measured how well they work: byte models, trained on novels at length 256, tested on another novel at up to 16 times that length, without training after the change. Without fine-tuning, linear is worse than no scaling; NTK and YaRN extend the usable length by a factor of two to four; ALiBi, whose bias falls with the distance, needs none of these.",
     ],
     zh: [
       "每个位置都能旋转，所以 RoPE 在任意长度下都*能跑*，但能跑不等于好用。训练长度为 L 时，第 i 对总共转了 {turns} 圈。快的对转了很多圈，各种角度模型都见过；最慢的对连一圈都没转满，超过 L 之后，它们指向的是训练中从未出现过的方向。",
-      "*线性内插*：所有的对 {linear}。角度都在见过的范围里，可原来相差 1 弧度的相邻词现在只差 1/s，模型同样没见过。*NTK-aware*：改底数，{ntk}。最快的一对不变，最慢的一对恰好慢 s 倍：[高频外推，低频内插](ntk)。*YaRN* 按圈数逐对决定：{yarn}，转过 32 圈以上 γ = 1，不足 1 圈 γ = 0；再给 cos、sin 乘上 [{gain}](mscale)，让 softmax 更尖锐。",
+      "*线性内插*：所有的对 {linear}。角度都在见过的范围里，可原来相差 1 弧度的相邻词现在只差 1/s，模型同样没见过。*NTK-aware*：改底数，{ntk}。最快的一对不变，最慢的一对恰好慢 s 倍：[高频外推，低频内插](ntk)。*YaRN* 按圈数逐对决定：{yarn}，转过 32 圈以上 γ = 1，不足 1 圈 γ = 0；再给 cos、sin 乘上[注意力系数](mscale) {gain}，让 softmax 更尖锐。",
       "效果如何？我们让它们比了一场：字节级模型，在小说上以长度 256 训练，用另一本小说在至多 16 倍长度上测试，改动之后不再训练。线性内插若不微调，比什么都不做还糟；NTK 与 YaRN 能多撑两到四倍；随距离衰减的偏置则根本用不着这些。",
     ],
   },
@@ -216,16 +217,15 @@ const longer: Scene = {
         { kind: "slider", id: "trained", label: { en: "Trained length L", zh: "训练长度 L" }, value: 2048, min: 256, max: 32768, log: true },
       ],
       outputs: [
-        { kind: "picture", spec: "rope", beside: "{spec}", view: "wavelengths", options: ["-n", "{trained}", "--head-dim", "64"] },
-        { kind: "picture", spec: "rope", beside: "{spec}", view: "decay", options: ["-n", "128", "--head-dim", "64"] },
+        { kind: "picture", spec: "{spec}", view: "wavelengths", options: ["-n", "{trained}", "--head-dim", "64"] },
         { kind: "claim", claim: "rope-bands" },
         { kind: "claim", claim: "sinusoids-extrapolate" },
       ],
     },
   ],
   tries: {
-    en: "Set s = 8, choose each scaling, and compare its wavelengths with those of unscaled RoPE above and with the mark at L. Linear makes all wavelengths longer. NTK leaves the shortest unchanged and lengthens the others, the longest by exactly s. YaRN leaves the fast pairs unchanged and makes longer those that did not complete a turn.",
-    zh: "取 s = 8，依次切换缩放方式，与上面不缩放的 RoPE 对照，看波长曲线与 L 标线的关系：线性把整条线抬高；NTK 以左端为支点把它撬起来；YaRN 则折弯它，转得快的部分不动，没转满一圈的部分抬高。",
+    en: "Set s = 8, choose each scaling, and compare its wavelengths with those before the scaling and with the mark at L. Linear makes all wavelengths longer. NTK leaves the shortest unchanged and lengthens the others, the longest by exactly s. YaRN leaves the fast pairs unchanged and makes longer those that did not complete a turn.",
+    zh: "取 s = 8，依次切换缩放方式，与缩放前的那条线对照，看波长曲线与 L 标线的关系：线性把整条线抬高；NTK 以左端为支点把它撬起来；YaRN 则折弯它，转得快的部分不动，没转满一圈的部分抬高。",
   },
 };
 

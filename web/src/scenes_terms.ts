@@ -61,11 +61,12 @@ export const terms: Scene[] = [
     id: "terms",
     title: { en: "Write the distance into the score", zh: "把距离写进分数" },
     lead: {
-      en: "Multiply out the score of two words with codes: four terms. The distance is in none of them, so people wrote it in: keep some terms, replace the others.",
-      zh: "把两个带编码的词的分数展开，共有四项，没有一项直接含有距离。于是人们动手改写：留下几项，换掉几项。",
+      en: "Multiply out the score of two words x with codes p: four terms, word with word, word with position, position with word, position with position. The distance is in none of them, so people wrote it in: keep some terms, replace the others.",
+      zh: "把两个词 x 加上编码 p 之后的分数展开，共有四项：词–词、词–位置、位置–词、位置–位置。没有一项直接含有距离。于是人们动手改写：留下几项，换掉几项。",
     },
+    shown: "four",
     formulas: {
-      four: tex`(x_i+p_i)^{\top}W(x_j+p_j) = x_i^{\top}Wx_j + x_i^{\top}Wp_j + p_i^{\top}Wx_j + p_i^{\top}Wp_j`,
+      four: tex`\begin{aligned} & (x_i+p_i)^{\top}W(x_j+p_j)\\ &= x_i^{\top}Wx_j + x_i^{\top}Wp_j\\ &\quad + p_i^{\top}Wx_j + p_i^{\top}Wp_j \end{aligned}`,
       w: tex`W = W_Q^{\top}W_K`,
       pi: tex`p_i`,
       pj: tex`p_j`,
@@ -77,17 +78,13 @@ export const terms: Scene[] = [
     },
     text: {
       en: [
-        "Add a code to each word's embedding and expand the attention score ({w}):",
-        "{four}",
-        "The terms are word–word, word–position, position–word and position–position. They contain the two positions {pi} and {pj} separately; the distance does not appear.",
-        "If the distance is what matters, one can write it into the formula. Each of the [relative](relative) encodings below is an edit of this line: it keeps some terms and replaces {pi} and {pj}. Choose one and compare its formula with its picture.",
+        "Add a code to each word's embedding and expand the attention score ({w}): these are the four terms above. They contain the codes {pi} and {pj} of the two positions separately; the distance does not appear.",
+        "If the distance is what matters, one can write it into the formula. Each of the [relative](relative) encodings below is an edit of this sum: it keeps some terms and replaces {pi} and {pj}. Choose one and compare its formula with its picture.",
         "They work, but at a cost: a term that depends on both i and j must be computed for every pair inside the softmax. It cannot be put into the keys in advance, and attention that does not compute single scores (linear attention) cannot use it. Can an encoding act on each word alone, like a sinusoid, and still give scores that depend only on the distance?",
       ],
       zh: [
-        "给每个词加上位置编码，再把注意力里的内积展开（{w}）：",
-        "{four}",
-        "词–词、词–位置、位置–词、位置–位置。式子里只有各自独立的 {pi} 和 {pj}，没有一处出现距离。",
-        "既然要的是距离，那就直接写进去。那几年的[相对位置编码](relative)，无一不是在这一行上动刀：保留哪几项，再把 {pi}、{pj} 换成什么。在下面逐个选择，对照公式看图。",
+        "给每个词加上位置编码，再把注意力里的内积展开（{w}），就得到上面的四项。式子里只有各自独立的 {pi} 和 {pj}，没有一处出现距离。",
+        "既然要的是距离，那就直接写进去。那几年的[相对位置编码](relative)，无一不是在这个和式上动刀：保留哪几项，再把 {pi}、{pj} 换成什么。在下面逐个选择，对照公式看图。",
         "它们都有效，但有代价：同时依赖 i、j 的项必须在 softmax 里逐对计算，没法预先放进键里；不显式计算分数的注意力（例如线性注意力）根本用不了。能不能让编码像正弦那样只作用在单个词上，而距离在做内积时自己冒出来？",
       ],
     },
@@ -115,6 +112,7 @@ export const terms: Scene[] = [
           { kind: "slider", id: "at", label: { en: "Position of the query word (from 0)", zh: "从第几个词看（从 0 数起）" }, value: 3, min: 0, max: 9 },
         ],
         outputs: [{ kind: "picture", spec: "{spec}", view: "around", options: ["--sentence", "{words}", "--at", "{at}"] }],
+        folded: true,
       },
       {
         title: { en: "Check each edit", zh: "每种改法真如所说吗？" },

@@ -73,18 +73,24 @@ export const waves: Scene[] = [
           { kind: "slider", id: "t", label: { en: "Position t", zh: "位置 t" }, value: 5, min: 2, max: 200 },
         ],
         outputs: [{ kind: "walk", spec: "sinusoidal", options: ["--pos", "{t}", "--dim", "4"] }],
+        folded: true,
+      },
+      {
+        title: { en: "Why a sine and a cosine", zh: "为什么正弦、余弦都要" },
+        insight: { en: "With sines and cosines one matrix moves every code on by k. With sines alone none does.", zh: "正弦余弦都在，一个矩阵就能把所有编码往后移 k 位；只有正弦，没有这样的矩阵。" },
+        controls: [{ kind: "slider", id: "d", label: { en: "Width", zh: "宽度" }, value: 128, min: 8, max: 512, step: 2 }],
+        outputs: [{ kind: "picture", spec: "sinusoidal", view: "shift", options: ["--model-dim", "{d}"] }],
+        folded: true,
       },
       {
         title: { en: "Dot product by distance", zh: "内积随距离的变化" },
-        insight: { en: "Two codes multiply to a number of their distance alone: alike to both sides, so before and after are one.", zh: "两个编码的点积只依赖距离；左右对称，所以分不清前后。" },
+        insight: { en: "Two codes multiply to a number of their distance alone: alike to both sides, so before and after are one.", zh: "两个编码的内积只依赖距离；左右对称，所以分不清前后。" },
         controls: [
           { kind: "slider", id: "n", label: { en: "Largest distance", zh: "最远距离" }, value: 128, min: 16, max: 2048, log: true },
           { kind: "slider", id: "d", label: { en: "Width", zh: "宽度" }, value: 128, min: 8, max: 512, step: 2 },
         ],
         outputs: [
           { kind: "picture", spec: "sinusoidal", view: "decay", options: ["-n", "{n}", "--model-dim", "{d}"] },
-          { kind: "picture", spec: "sinusoidal", view: "products", options: ["-n", "48", "--model-dim", "{d}"], narrow: true },
-          { kind: "picture", spec: "sinusoidal", view: "shift", options: ["--model-dim", "{d}"] },
           { kind: "claim", claim: "symmetric-dot" },
           { kind: "claim", claim: "decaying-dot" },
           { kind: "claim", claim: "1-and-10001" },

@@ -24,7 +24,7 @@ const words = {
   acts: { en: "Acts on", zh: "作用点" },
   anywhere: { en: "has a code anywhere", zh: "处处有编码" },
   raced: { en: "loss at 256", zh: "256 处的损失" },
-  far: { en: "loss at 4096, 16x", zh: "4096 处（16 倍）" },
+  far: { en: "loss at 4096, 16x", zh: "16 倍处的损失" },
   cannot: { en: "cannot", zh: "不能" },
   cost: { en: "Cost", zh: "代价" },
   parameters: { en: "COUNT parameters", zh: "COUNT 个参数" },
@@ -84,7 +84,7 @@ function row(r: Row, registry: Registry, outcomes: Record<string, string>, race:
     h("td", { "data-label": app.t(words.formula) }, h("code", {}, r.formula)),
     h("td", { "data-label": app.t(words.acts) }, r.hooks.map((k) => app.t(hookWords[k]?.name ?? { en: k, zh: k })).join(app.lang === "zh" ? "、" : ", ") || "–"),
     ...shown.map((c) => signed(sign(outcomes[c]), nameOf(c, app))),
-    h("td", { class: "sign", "data-label": app.t(words.anywhere) }, sign(outcomes["any-length"]) === "✓" && sign(outcomes.endless) === "✓" ? "✓" : "✗"),
+    signed(sign(outcomes["any-length"]) === "✓" && sign(outcomes.endless) === "✓" ? "✓" : "✗", app.t(words.anywhere)),
     lossOf(race?.[0], app.t(words.raced), app), lossOf(race?.[1], app.t(words.far), app),
     h("td", { "data-label": app.t(words.cost) }, ...costOf(r, app)),
     h("td", { "data-label": app.t(words.users) }, r.models.map((m) => app.about(m)).join(app.lang === "zh" ? "、" : ", ") || "–"));

@@ -50,9 +50,9 @@ function article(scene: Scene, app: App): HTMLElement {
     app.setState({ step: scene.id, demo });
   };
   const [first, ...rest] = scene.demos.map((d, n) => renderDemo(d, scene.formulas, values[n] ?? new Map<string, string>(), keep, app));
-  const anchor = toScene(h("a", { class: "anchor", "aria-label": `${app.t(words.link)}: ${app.t(scene.title)}` }, "#"), scene, app);
+  const title = app.t(scene.title), anchor = toScene(h("a", { class: "anchor", "aria-label": `${app.t(words.link)}: ${app.t(scene.title)}` }, "#"), scene, app);
   return h("article", { class: "scene", id: `scene-${scene.id}`, "data-scene": scene.id },
-    h("h2", { tabindex: -1 }, app.t(scene.title), " ", anchor), h("p", { class: "lead" }, ...marked(app.t(scene.lead), app, scene.formulas)),
+    h("h2", { tabindex: -1 }, title.slice(0, -2), h("span", { class: "end" }, title.slice(-2), anchor)), h("p", { class: "lead" }, ...marked(app.t(scene.lead), app, scene.formulas)), scene.shown && paragraph(`{${scene.shown}}`, app, scene.formulas),
     first, ...rest, more(scene, app), scene.next && h("nav", { class: "next", "aria-label": app.t(words.next) }, h("h3", {}, app.t(words.next)),
       h("ul", {}, ...scene.next.map(({ label, to }) => h("li", {}, app.leads(h("a", {}, app.t(label)), () => ({ step: "", demo: "", ...to })))))));
 }

@@ -111,22 +111,13 @@ function addControl(to: HTMLElement, c: Control, formulas: Formulas, values: Val
   return null;
 }
 
-/** The rows of the "data" a command prints as JSON. */
+/** The first numbers of the rows of "data" that a command prints as JSON, beside their positions. */
 function dataOutput(el: HTMLElement, args: string[], caption: string, app: App): void {
   const ran = app.run([...args, "--json"]);
   if (ran.code) return fill(el, h("p", { class: "error", role: "alert" }, sentence(ran)));
   const rows = (JSON.parse(ran.text) as { data: number[][] }).data;
   fill(el, h("figure", {}, h("figcaption", {}, caption), h("div", { class: "wide" }, h("table", { class: "values" },
-    h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((value) => h("td", {}, String(value))))))))));
-}
-
-/** Two specs with the same axes, below each other, each under its name. */
-function besideOutput(el: HTMLElement, first: string, second: string, view: string, options: string[], app: App): void {
-  for (const name of el.querySelectorAll(".spec-name")) name.remove();
-  app.picture(el, { spec: first, view, options: [second, ...options] });
-  if (el.children.length !== 2) return; // an error
-  el.lastElementChild?.before(h("code", { class: "spec-name" }, second));
-  el.prepend(h("code", { class: "spec-name" }, first));
+    h("tbody", {}, ...rows.map(([value], at) => h("tr", {}, h("th", { scope: "row" }, `${at}`), h("td", {}, String(value)))))))));
 }
 
 /** Everything an output says of its command, to see which controls it listens to. */
@@ -134,11 +125,11 @@ function mentions(o: Output): string {
   if (o.kind === "claim") return o.claim;
   if (o.kind === "models") return "";
   if (o.kind === "clock") return [...o.command, o.at, o.other ?? "", o.both ?? ""].join(" ");
-  return o.kind === "data" ? o.command.join(" ") : [o.spec, ...(o.kind === "picture" ? [o.beside ?? "", o.view] : []), ...(o.options ?? [])].join(" ");
+  return o.kind === "data" ? o.command.join(" ") : [o.spec, ...(o.kind === "picture" ? [o.view] : []), ...(o.options ?? [])].join(" ");
 }
 
-function show(el: HTMLElement, o: Output, values: Values, set: (id: string, value: number) => void, app: App): void {
-  if (o.kind === "claim") claimOutput(el, filled(o.claim, values), app);
+function show(el: HTMLElement, o: Output, alone: boolean, values: Values, set: (id: string, value: number) => void, app: App): void {
+  if (o.kind === "claim") claimOutput(el, filled(o.claim, values), alone, app);
   else if (o.kind === "models") modelsOutput(el, o.what, app);
   else if (o.kind === "rows") rowsOutput(el, filled(o.spec, values), command(o.options, values), app);
   else if (o.kind === "clock") {
@@ -150,14 +141,16 @@ function show(el: HTMLElement, o: Output, values: Values, set: (id: string, valu
   else {
     const spec = filled(o.spec, values), options = command(o.options ?? [], values);
     if (o.kind === "walk") walkOutput(el, spec, options, app);
-    else if (!o.beside) app.picture(el, { spec, view: filled(o.view, values), options });
-    else besideOutput(el, spec, filled(o.beside, values), o.view, options, app);
+    else {
+      const view = filled(o.view, values), only = o.only?.[view];
+      app.picture(el, { spec, view, options, alone: true, pairs: o.pairs ?? false, ...(only && { only }) });
+    }
   }
 }
 
 /** The same picture in the explorer, with what it can take over from the demo. */
 function explorer(o: Output & { kind: "picture" }, values: Values): Partial<State> {
-  const state: Partial<State> = { tab: "explore", a: filled(o.spec, values), b: filled(o.beside ?? "", values), view: filled(o.view, values) };
+  const state: Partial<State> = { tab: "explore", a: filled(o.spec, values), b: "", view: filled(o.view, values) };
   if (values.has("n")) state.n = Number(values.get("n"));
   if (values.has("words")) state.text = values.get("words") ?? "";
   return state;
@@ -170,11 +163,11 @@ function listens(o: Output, values: Values): Set<string> {
   return new Set([...direct, ...direct.flatMap((id) => named(values.get(id) ?? ""))]);
 }
 
-/** An output's place on the page, and how it is filled. */
-function output(o: Output, values: Values, set: (id: string, value: number) => void, app: App): { o: Output; box: HTMLElement; draw: () => void } {
+/** An output's place on the page, and how it is filled. alone: its figure has no other. */
+function output(o: Output, alone: boolean, values: Values, set: (id: string, value: number) => void, app: App): { o: Output; box: HTMLElement; draw: () => void } {
   const scrolls = o.kind === "walk" ? { tabindex: 0, role: "region", "aria-label": filled(o.spec, values) } : {};
-  const el = h("div", { class: `output ${o.kind}`, ...scrolls });
-  const seen = new WhileSeen(el, () => show(el, o, values, set, app)), draw = (): void => seen.ask();
+  const el = h("div", { class: `output ${o.kind}${o.kind === "picture" && o.pairs ? " pairs" : ""}`, ...scrolls });
+  const seen = new WhileSeen(el, () => show(el, o, alone, values, set, app)), draw = (): void => seen.ask();
   if (o.kind !== "picture") return { o, box: el, draw };
   const link = app.leads(h("a", { class: "open" }, app.t(words.open)), () => explorer(o, values));
   return { o, box: h("div", { class: o.narrow ? "narrow" : null }, el, link), draw };
@@ -188,7 +181,7 @@ export function renderDemo(demo: Demo, formulas: Formulas, values: Values, keep:
     draw(id);
     if (!unasked) keep();
   };
-  const outputs = demo.outputs.map((o) => output(o, values, set, app));
+  const outputs = demo.outputs.map((o) => output(o, demo.outputs.length === 1, values, set, app));
   const draw = (id: string): void => {
     for (const o of outputs) if (listens(o.o, values).has(id)) o.draw();
   };
@@ -203,6 +196,7 @@ export function renderDemo(demo: Demo, formulas: Formulas, values: Values, keep:
     if (slider && c.kind === "slider" && c.play) new Player(slider, { ms: c.play, min: c.min, max: c.max, begins: c.begins ?? false }, (value, unasked) => set(c.id, value, unasked), app);
   }
   const [first, ...rest] = outputs.map(({ box }) => box);
-  return h("section", { class: "demo", "aria-label": app.t(demo.title) },
-    h("h3", { class: "hidden" }, app.t(demo.title)), h("p", { class: "insight" }, ...marked(app.t(demo.insight), app, formulas)), controls, first, ...rest);
+  const title = h("h3", { class: demo.folded ? null : "hidden" }, app.t(demo.title)), insight = h("p", { class: "insight" }, ...marked(app.t(demo.insight), app, formulas));
+  return h(demo.folded ? "details" : "section", { class: "demo", "aria-label": app.t(demo.title) },
+    demo.folded ? h("summary", {}, title) : title, insight, controls, first, ...rest);
 }

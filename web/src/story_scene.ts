@@ -51,9 +51,9 @@ export interface WordsControl {
 export type Control = SliderControl | ChoiceControl | TextControl | WordsControl;
 
 export type Output =
-  | { kind: "picture"; spec: string; view: string; beside?: string; options?: string[]; narrow?: boolean } // beside: a second spec
+  | { kind: "picture"; spec: string; view: string; options?: string[]; narrow?: boolean; pairs?: boolean; only?: Record<string, number[]> } // only: of a view, which of its figures
   | { kind: "walk"; spec: string; options?: string[] }
-  | { kind: "data"; command: string[]; caption: Words } // the rows of "data" of its JSON
+  | { kind: "data"; command: string[]; caption: Words } // the first numbers of the rows of "data" of its JSON, by position
   | { kind: "claim"; claim: string }
   | { kind: "rows"; spec: string; options: string[] } // of attention, of the words that occur twice
   | { kind: "models"; what: "attention" | "length" } // trained ones, with controls of their own
@@ -75,12 +75,14 @@ export interface Demo {
   insight: Words; // the one thing to see in it
   controls: Control[];
   outputs: Output[];
+  folded?: boolean; // for who wants to see every number
 }
 
 export interface Scene {
   id: string; // of its link
   title: Words; // what it is about
   lead: Words; // one paragraph
+  shown?: string; // which of its formulas stands below that
   formulas: Formulas;
   text: { en: string[]; zh: string[] }; // the whole argument, folded; each language on its own
   demos: Demo[];

@@ -161,6 +161,7 @@ export const words = {
     "每条论断都由 posenc prove 的 C 代码实测：构建本页时测过一遍，按“实测”可在这里再测。结论是成立、不成立或视情况而定（取决于什么）。多数几秒钟，少数要几分钟。"),
   runAll: say("Measure all here", "在这里全部实测"),
   measuredThen: say("measured when this page was built", "构建本页时测得"),
+  takesModels: { en: "It is measured on more trained models than this page carries: COMMAND, on your machine.", zh: "它要在比本页所带更多的训练模型上测量：请在本机运行 COMMAND。" },
   measuredNow: say("measured here, just now", "刚刚在这里测得"),
   runOne: say("Measure", "实测"),
   stop: say("Stop", "停止"),

@@ -45,10 +45,13 @@ export function skip(why) {
 
 // ---------------------------------------------------------------- a page that is watched
 
+const hangs = 600_000; // milliseconds after which a page hangs: a busy machine takes some minutes
+
 /** Every message of the console and every request is kept; trouble(page) is what should not have been. */
 export async function open(browser, url, options = {}) {
   const page = await browser.newPage({ reducedMotion: "reduce", ...options });
   const own = url.startsWith("file:") ? [url.replace(/#.*/, "")] : ["", "page.js", "page.css", "posenc.wasm", "claims.en.json", "claims.zh.json", "properties.json", "race.json", "models.json", "text.txt", ...["alibi", "learned", "none", "rope", "sinusoidal", "t5"].map((n) => `${n}-1.safetensors`)].map((f) => new URL(f, url).href);
+  page.setDefaultTimeout(hangs);
   page.troubles = [];
   page.on("console", (m) => ["error", "warning", "warn", "assert"].includes(m.type()) && page.troubles.push(`console: ${m.text()}`));
   page.on("pageerror", (e) => page.troubles.push(`exception: ${e.message}`));
@@ -56,7 +59,7 @@ export async function open(browser, url, options = {}) {
     const to = r.url();
     if (!own.includes(to.replace(/#.*/, "")) && !to.startsWith("data:") && !to.startsWith("blob:")) page.troubles.push(`a request left: ${to}`);
   });
-  await page.addInitScript(settled);
+  await page.addInitScript(settled, hangs);
   await page.goto(url);
   const said = await until(page, () => document.querySelector("[role=alert]")?.textContent ?? (document.documentElement.dataset.ready === undefined ? "" : " "));
   that(said === " ", said);
@@ -70,17 +73,17 @@ export function calm(page) {
   that(!first, first);
 }
 
-/** What f returns in the page, asked in every frame until it is true; ms is where the test gives up. */
-export async function until(page, f, arg, ms = 120_000) {
-  const got = await page.waitForFunction(f, arg, { timeout: ms }).catch(() => that(false, `waited ${ms} ms for ${f}`));
+/** What f returns in the page, asked in every frame until it is true. */
+export async function until(page, f, arg) {
+  const got = await page.waitForFunction(f, arg, { timeout: hangs }).catch((why) => that(false, `waited for ${f}: ${why.message}`));
   return got.jsonValue();
 }
 
 /** In the page: waits for two frames in a row in which nothing is left to draw, by the attribute that the page sets. A second
  *  frame brings what scrolled into view. all: no timer or measurement of the page is left either. */
-function settled() {
+function settled(hangs) {
   window.settled = async (all) => {
-    const { dataset } = document.documentElement, end = performance.now() + 120_000;
+    const { dataset } = document.documentElement, end = performance.now() + hangs;
     for (let still = 0; still < 2;) {
       await new Promise((done) => requestAnimationFrame(done));
       still = "drawing" in dataset || (all && "waiting" in dataset) ? 0 : still + 1;

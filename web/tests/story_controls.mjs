@@ -67,6 +67,7 @@ check("every control of every row does something, and nothing breaks", async () 
 function listStrip(selector) {
   return [...document.querySelectorAll(selector)].filter((e) => e.offsetParent !== null).map((e, index) => {
     const label = e.getAttribute("aria-label") ?? e.labels?.[0]?.textContent ?? "";
+    if (e.disabled) return { index, label, values: [] }; // it says what is always so
     if (e.type === "checkbox") return { index, label, values: [!e.checked] };
     if (e.type === "text") return { index, label, values: [/[0-9]/.test(e.placeholder) ? "0,1" : "one two one"] };
     const [low, high] = [Number(e.min), Number(e.max)];

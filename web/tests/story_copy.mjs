@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: MIT
 //
 // What is copied runs, and gives the numbers of the page.
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { calm, check, follow, open, settle, that, until } from "./page.mjs";
 import { browser, disk, lab, posenc, registry, web, work } from "./setup.mjs";
+
+/** Runs a program in the tests' folder. It is not waited for in a way that stops the tests beside it. */
+function ran(program, args, env = process.env) {
+  return new Promise((done) => {
+    const child = spawn(program, args, { cwd: work, env, stdio: ["ignore", "pipe", "pipe"] }), text = { stdout: "", stderr: "" };
+    for (const to of ["stdout", "stderr"]) child[to].on("data", (piece) => { text[to] += piece; });
+    child.on("error", (error) => done({ error, ...text }));
+    child.on("close", (status, signal) => done({ status: status ?? signal, ...text }));
+  });
+}
 
 async function copied(page, name) {
   await page.evaluate((name) => document.querySelector(`#explore [role=tab][data-name=${name}]`).click(), name);
@@ -21,11 +31,11 @@ function numbersIn(text) {
 }
 
 /** The same of what the command lines print: a table in short, or a picture's JSON. */
-function printedBy(lines, env) {
+async function printedBy(lines, env) {
   const said = {};
   for (const line of lines.trim().split("\n").slice(2).filter((l) => !l.includes(".npy"))) {
-    const ran = spawnSync("bash", ["-euc", line], { cwd: work, env }), text = ran.stdout.toString();
-    that(ran.status === 0, `${line}: ${ran.stderr}`);
+    const { status, stdout: text, stderr } = await ran("bash", ["-euc", line], env);
+    that(status === 0, `${line}: ${status}: ${stderr}`);
     const what = / bias /.test(line) ? "bias" : /--hook embed/.test(line) ? "code" : "cos";
     if (!line.includes("--json")) said[what] = /^ +1 +(.+)$/m.exec(text)[1].trim().split(/\s+/).slice(0, 4).map(Number);
     else JSON.parse(text).figures.forEach((f) => { said[f.caption.includes("rotation") ? "cos" : what === "bias" ? what : "code"] = f.values[1].slice(0, 4); });
@@ -42,20 +52,20 @@ function agree(a, b, digits, what) {
 async function runCopied(page, spec) {
   const env = { ...process.env, PATH: `${work}:${process.env.PATH}` }, build = process.env.POSENC_BUILD;
   const lines = await copied(page, "cli");
-  const shell = spawnSync("bash", ["-uc", lines.trim().split("\n").map((l) => `${l} || [ $? = 1 ] || exit 9`).join("\n")], { cwd: work, env });
-  that(shell.status === 0, `${lines}${shell.stderr}`);
+  const shell = await ran("bash", ["-uc", lines.trim().split("\n").map((l) => `${l} || [ $? = 1 ] || exit 9`).join("\n")], env);
+  that(shell.status === 0, `${lines}${shell.status}: ${shell.stderr}`);
   writeFileSync(join(work, "try.py"), await copied(page, "python"));
-  const python = spawnSync("python3", ["try.py"], { cwd: work, env, maxBuffer: 1 << 26 });
-  that(python.error || python.status === 0, `${spec}: ${python.stderr}`);
+  const python = await ran("python3", ["try.py"], env); // it needs the tool and Python's own modules
+  that(python.error || python.status === 0, `${spec}: ${python.status}: ${python.stderr}`);
   writeFileSync(join(work, "try.c"), await copied(page, "c"));
-  const cc = spawnSync(process.env.CC ?? "cc", ["-std=c11", "-Wall", "-Wextra", "-Werror", `-I${join(web, "..", "include")}`, "try.c",
-    ...(build ? [join(build, "libposenc.a"), "-lm", "-pthread", "-o", "try"] : ["-c"])], { cwd: work });
-  that(cc.status === 0, `${spec}: ${cc.stderr}`);
+  const cc = await ran(process.env.CC ?? "cc", ["-std=c11", "-Wall", "-Wextra", "-Werror", `-I${join(web, "..", "include")}`, "try.c",
+    ...(build ? [join(build, "libposenc.a"), "-lm", "-pthread", "-o", "try"] : ["-c"])]);
+  that(cc.status === 0, `${spec}: ${cc.status}: ${cc.stderr}`);
   if (!build) return 0;
-  const ran = spawnSync(join(work, "try")), c = numbersIn(ran.stdout.toString());
-  that(ran.status === 0, `${spec}: the C program: ${ran.stderr}`);
-  if (!python.error) agree(c, numbersIn(python.stdout.toString()), 5, `${spec}: C | Python`);
-  const told = printedBy(lines, env);
+  const made = await ran(join(work, "try"), []), c = numbersIn(made.stdout);
+  that(made.status === 0, `${spec}: the C program: ${made.status}: ${made.stderr}`);
+  if (!python.error) agree(c, numbersIn(python.stdout), 5, `${spec}: C | Python`);
+  const told = await printedBy(lines, env);
   agree(c, told, 3, `${spec}: C | CLI`);
   return Object.values(c).flat().length;
 }

@@ -30,6 +30,7 @@ if (axe)
       for (const tab of tabs) {
         await follow(page, `#tab=${tab}&lang=${lang}${tab === "explore" ? "&a=rope&b=alibi&view=attention" : ""}`);
         await settle(page, "all");
+        await page.evaluate(() => { for (const folded of document.querySelectorAll("#story details")) folded.open = true; });
         for (let y = 0; tab === "story" && y < (await page.evaluate(() => document.body.scrollHeight)); y += 700) {
           await page.evaluate((y) => scrollTo({ top: y, behavior: "instant" }), y);
           await settle(page);

@@ -15,6 +15,7 @@ async function play(id) {
     for (const { textContent: text } of root.querySelectorAll(".error"))
       if (text && !seen.has(text)) { seen.add(text); wrong.add(`${when}: ${text}`); }
   };
+  for (const folded of root.querySelectorAll("details.demo")) folded.open = true;
   for (const demo of root.querySelectorAll(".demo")) {
     for (const output of demo.querySelectorAll(".output")) { output.scrollIntoView({ block: "center" }); await window.settled(true); }
     look("at first");

@@ -50,6 +50,10 @@ check("embed=1 leaves one figure", async () => {
 });
 
 const site = join(web, "build", "site");
+
+/** A text of HTML without what two writers write differently: quotes and spaces. */
+const plain = (text) => text.replace(/&(?:#39|quot);|['"\s]/g, "");
+
 if (existsSync(join(site, "encodings")))
   check("every encoding has a static page in both languages, with pictures, a preview and links that lead somewhere", async () => {
     const folder = join(site, "encodings"), files = new Set(readdirSync(folder));
@@ -60,6 +64,10 @@ if (existsSync(join(site, "encodings")))
         for (const l of links) that(files.has(l) || l === "../index.html", `${name}: ${l} is not there`);
         that((/[\u4e00-\u9fff]/.test(text.replace("中文", ""))) === (lang === "zh"), `${name}.${lang}: the other language`);
         that(!/undefined|NaN/.test(text), `${name}: undefined`);
+        for (const [, drawing, caption] of text.matchAll(/<img src="([^"]+)"[^>]*><\/picture><figcaption>([^<]+)</g)) {
+          const lines = [...readFileSync(join(folder, drawing), "utf8").matchAll(/<text x="6" (?![^>]*font-weight)[^>]*>([^<]*)</g)].map(([, line]) => line).join(" ");
+          that(!plain(lines).includes(plain(caption).slice(-20)), `${drawing}: the caption stands in the drawing too`);
+        }
       }
     const server = await serve(site), page = await browser.newPage({ viewport: { width: 320, height: 640 } });
     await page.goto(`${server.url}encodings/rope.zh.html`);

@@ -173,10 +173,19 @@ function comparePictures(wasm, native, registry) {
 
 /** Evidence may be rounding itself (the largest difference of two equal things): below 1e-6 it is noise. Times are none. */
 function compareVerdicts(wasm, native, registry) {
-  const numbers = (said) => ({ ...said, claims: said.claims.map((c) => ({ ...c, numbers: c.numbers.map((n) => ({ ...n, text: "" })) })) });
+  const numbers = (said) => ({ ...said, claims: said.claims.map((c) => ({ ...c, numbers: c.numbers.map((n) => ({ ...n, text: "", spread: n.spread && "" })) })) });
+  /** Trained models are not in the module, which then has to say that it needs them. */
+  const lacksModels = (args) => {
+    const { code, out } = wasm.run(args);
+    return code === 2 && out.length > 0 && /--models/.test(JSON.parse(out).claims[0].cannot);
+  };
   const { groups } = JSON.parse(native.run(["prove", "--list", "--json"]).out);
-  for (const claim of groups.flatMap((g) => g.claims).filter((c) => !c.timed && !(c.every_row && registry.lacking.length)))
-    close(wasm, native, ["prove", claim.name, "--json", "--lang", "zh"], 1e-6, 1e-6, numbers);
+  for (const { name, claims } of groups)
+    for (const claim of claims.filter((c) => !c.timed && !(c.every_row && registry.lacking.length))) {
+      const args = ["prove", claim.name, "--json", "--lang", "zh"];
+      if (name === "trained" && lacksModels(args)) passed++;
+      else close(wasm, native, args, 1e-6, 1e-6, numbers);
+    }
 }
 
 /** A thousand commands leave the memory as large as it was after the first few. */
