@@ -77,12 +77,12 @@ static pe_status snr(prove_finding *out, const char *spec, const prove_given *g,
             prove_add(out, what, of, power, "dB");
             *drowned += n == g->length && power < 0;
         }
-        status = measure_each_seed(after_norm, &a, g, err);
+        status = measure_each_seed(after_norm, &a, PROVE_SEEDS, g, err);
         snprintf(of, sizeof of, "%.50s, word %g", spec, word_size[i]);
         if (!status)
-            measure_add_spread(out,
+            measure_add_values(out,
                                (words){ "change from first to last, after LayerNorm", "LayerNorm 之后首尾位置的差异" },
-                               of, measure_spread_of(a.change), "");
+                               of, a.change, PROVE_SEEDS, "");
     }
     free(code);
     return status;

@@ -462,8 +462,8 @@ static pe_status measure_beyond_table(prove_finding *out, const prove_given *g, 
 #define STACK .length = 24, .seed = 9
 #define PROBE_SIZES                                                                                                    \
     {                                                                                                                  \
-        "Sizes: width 512 with 8 heads (4 seeds), and 128 with 1, 4 and 16 heads (20 seeds each).",                    \
-            "尺寸：宽 512、8 头（4 个随机种子），宽 128，1、4、16 头（各 20 个）。"                                    \
+        "Sizes: width 512 with 8 heads, and 128 with 1, 4 and 16 heads (20 seeds each).",                    \
+            "尺寸：宽 512、8 头，宽 128，1、4、16 头（各 20 个随机种子）。"                                    \
     }
 
 static const prove_claim claims[] = {
