@@ -346,19 +346,16 @@ pe_status measure_trained_adding(prove_finding *out, const prove_given *g, pe_er
           { "control: places read from an eighth of the elements", "对照：只看八分之一的元素时读对的位置" } },
     };
     static const words because[PROVE_VERDICT_COUNT] = {
-        { "A linear map reads every word and every place from the sums of trained words and codes. That is no "
-          "comparison with concatenating: no model here concatenates; docs/results.md has losses of both, in the rows "
-          "\"sinusoidal, added\", \"sinusoidal, concatenated\", \"learned\" and \"learned, concatenated\".",
-          "线性映射能从训练后的词向量与编码之和中读对每个词和每个位置。这不是与拼接的比较：这里没有拼接的模型；两者的损失"
-          "值见 docs/results.md 的“sinusoidal, added”“sinusoidal, concatenated”“learned”“learned, concatenated”各行。" },
-        { "In every model some sums are read wrong. What that costs against concatenating, which no model here does, "
-          "is a matter of losses: docs/results.md has rows of both.",
-          "每个模型都有读错的和。与拼接（这里没有拼接的模型）相比代价多大，要看 docs/results.md 中两者的损失值。" },
+        { "A linear map reads every word and every place from the sums of trained words and codes. That does not make "
+          "adding as good as concatenating: trained-concatenating compares the losses.",
+          "线性映射能从训练后的词向量与编码之和中读对每个词和每个位置。这并不说明相加与拼接一样好：两者的损失由 "
+          "trained-concatenating 比较。" },
+        { "In every model some sums are read wrong. What that costs against concatenating is measured by "
+          "trained-concatenating.",
+          "每个模型都有读错的和。与拼接相比代价多大，由 trained-concatenating 测量。" },
         { "It depends on the encoding and the seed: in some models every sum is read right, in others some are not. "
-          "What that costs against concatenating, which no model here does, is a matter of losses: docs/results.md "
-          "has rows of both.",
-          "取决于编码和随机种子：有的模型每个和都能读对，有的不能。与拼接（这里没有拼接的模型）相比代价多大，要看 "
-          "docs/results.md 中两者的损失值。" },
+          "What that costs against concatenating is measured by trained-concatenating.",
+          "取决于编码和随机种子：有的模型每个和都能读对，有的不能。与拼接相比代价多大，由 trained-concatenating 测量。" },
     };
     measure_tally tally = { .out = out };
     for (int i = 0; g->spec[i]; i++) {
