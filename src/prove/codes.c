@@ -346,7 +346,7 @@ static pe_status codes_bits(prove_finding *out, const prove_given *g, pe_error *
 
 /* ---------------------------------------------------------------- the claims */
 
-#define WIDE .heads = 4, .head_dim = 16, .model_dim = 64, .length = 512, .seed = 1
+#define WIDE .heads = 8, .head_dim = 64, .model_dim = 512, .length = 512, .seed = 1
 
 static const prove_claim claims[] = {
     { .name = "integer-drowns",
