@@ -483,7 +483,8 @@ TEST(an_exchange_of_words_is_seen_with_an_encoding_alone)
     static const char *const specs[] = { "alibi", "rope", "sinusoidal", "t5", "cope", "forget", "shaw", "rope+alibi" };
     for (int i = 0; i < COUNT(specs); i++) {
         const walk_step *step = step_titled(walk_of(specs[i], ask(5, D)), "the other two words change places");
-        const double *before = vector_of(step, "out, without, before", D), *after = vector_of(step, "out, without, after", D);
+        const double *before = vector_of(step, "out, without, before", D);
+        const double *after = vector_of(step, "out, without, after", D);
         const double *with = vector_of(step, "out, with, before", D), *moved = vector_of(step, "out, with, after", D);
         double apart = 0;
         for (int c = 0; c < D; c++) {
@@ -496,8 +497,10 @@ TEST(an_exchange_of_words_is_seen_with_an_encoding_alone)
     const walk *w = walk_of("alibi", ask(5, D));
     const walk_step *plain = step_titled(w, "attention without the encoding"), *first = &w->step[0];
     const double *moved = vector_of(step_titled(w, "the other two words change places"), "out, with, after", D);
-    const double *x[] = { vector_of(first, "x_3 (dog)", D), vector_of(first, "x_4 (bites)", D), vector_of(first, "x_5 (man)", D) };
-    const double weight[] = { exp(*vector_of(plain, "score(5, 3)", 1) - 0.5 * 1), exp(*vector_of(plain, "score(5, 4)", 1) - 0.5 * 2),
+    const double *x[] = { vector_of(first, "x_3 (dog)", D), vector_of(first, "x_4 (bites)", D),
+                          vector_of(first, "x_5 (man)", D) };
+    const double weight[] = { exp(*vector_of(plain, "score(5, 3)", 1) - 0.5 * 1),
+                              exp(*vector_of(plain, "score(5, 4)", 1) - 0.5 * 2),
                               exp(*vector_of(plain, "score(5, 5)", 1)) };
     for (int c = 0; c < D; c++) {
         double out = 0;

@@ -27,8 +27,8 @@ double measure_largest(const double *x, int64_t n);
 /* ---------------------------------------------------------------- seeds (numbers.c) */
 
 uint64_t measure_seed(const prove_given *g, int n); /* of run n; the first is g's own */
-/* Calls each for so many seeds, MEASURE_RUNS at most, on g's pool: it writes what belongs to n and nothing else. The error
- * is that of the first seed that has one. */
+/* Calls each for so many seeds, MEASURE_RUNS at most, on g's pool: it writes what belongs to n and nothing else. The
+ * error is that of the first seed that has one. */
 typedef pe_status measure_seed_fn(void *with, int n, uint64_t seed, pe_error *err);
 pe_status measure_each_seed(measure_seed_fn *each, void *with, int seeds, const prove_given *g, pe_error *err);
 
@@ -114,7 +114,7 @@ pe_status measure_each_row(scene_each *each, void *with, const prove_given *g, p
 /* One head, as wide as given says, MEASURE_HEAD_MAX at most; the model as wide as the head. */
 pe_status measure_open_head(measure_encoding *m, const char *spec, const prove_given *g, pe_error *err);
 prove_given measure_at_width(const prove_given *g, int64_t width); /* one head as wide as the model */
-/* Where given leaves the sizes open: PROVE_SEEDS runs at a small size, then as many at that of the first Transformer. */
+/* Where given leaves sizes open: PROVE_SEEDS runs at a small size, then as many at that of the first Transformer. */
 #define MEASURE_RUNS (2 * PROVE_SEEDS)
 #define MEASURE_SIZES                                                                                                  \
     {                                                                                                                  \

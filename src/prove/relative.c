@@ -473,8 +473,8 @@ static pe_status measure_beyond_table(prove_finding *out, const prove_given *g, 
     measure_add_spread(out, (words){ "nearest two codes", "最接近的两个编码之间的距离" }, g->spec[0], near, "");
     measure_add_spread(out, (words){ "first codes less the table, largest", "前若干个编码与原表的最大差" }, g->spec[0], apart,
                        "");
-    prove_judge(out,
-                count.least == whole && count.most == whole && near.least > PROVE_ROUNDING && apart.most < PROVE_ROUNDING,
+    bool all = count.least == whole && count.most == whole;
+    prove_judge(out, all && near.least > PROVE_ROUNDING && apart.most < PROVE_ROUNDING,
                 (words){ "n rows serve n^2 positions, no two of them alike, the first n as they were.",
                          "n 行的表可用于 n² 个位置，两两不同，且前 n 个与原表相同。" },
                 (words){ "It serves no more positions than it has rows, or some of them share a code.",

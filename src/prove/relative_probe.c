@@ -163,8 +163,8 @@ static pe_status attend(const stack *s, pe_error *err)
 /* to (texts T, out) = x (texts T, in) W' */
 static void times(float *to, float *x, const stack *s, int weight, int64_t in, int64_t out)
 {
-    gemm_forward((matrix){ to, out }, (matrix){ x, in }, (matrix){ s->weight[weight], in }, s->texts * s->tokens, out, in,
-                 0);
+    int64_t n = s->texts * s->tokens;
+    gemm_forward((matrix){ to, out }, (matrix){ x, in }, (matrix){ s->weight[weight], in }, n, out, in, 0);
 }
 
 static pe_status layer(stack *s, pe_error *err)
@@ -211,8 +211,8 @@ static pe_status stack_apply_layer(stack *s, uint64_t seed, pe_error *err)
 static void fill_elements(stack *s, int64_t unknowns)
 {
     int64_t tokens = s->fitted * s->tokens;
-    gemm_weight((matrix){ s->gram, unknowns }, (matrix){ s->seen, unknowns }, (matrix){ s->seen, unknowns }, tokens, unknowns,
-                unknowns, 0);
+    matrix x = { s->seen, unknowns };
+    gemm_weight((matrix){ s->gram, unknowns }, x, x, tokens, unknowns, unknowns, 0);
     memset(s->goal, 0, (size_t)unknowns * sizeof *s->goal);
     for (int64_t t = 0; t < tokens; t++)
         for (int64_t i = 0; i < unknowns; i++)
@@ -223,8 +223,8 @@ static void fill_elements(stack *s, int64_t unknowns)
 static void fill_tokens(stack *s, int64_t unknowns)
 {
     int64_t wide = s->width + 1;
-    gemm_forward((matrix){ s->gram, unknowns }, (matrix){ s->seen, wide }, (matrix){ s->seen, wide }, unknowns, unknowns,
-                 wide, 0);
+    matrix x = { s->seen, wide };
+    gemm_forward((matrix){ s->gram, unknowns }, x, x, unknowns, unknowns, wide, 0);
     for (int64_t t = 0; t < unknowns; t++)
         s->goal[t] = place_of(s, t);
 }

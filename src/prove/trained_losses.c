@@ -20,7 +20,7 @@ static pe_status bits_of(double *bits, const trained_model *t, const prove_model
                        (long long)T);
     int32_t *target = calloc((size_t)T, sizeof *target);
     real *loss = calloc((size_t)T, sizeof *loss);
-    pe_status s = target && loss ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for a window of %lld bytes", (long long)T);
+    pe_status s = target && loss ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for a window of %d bytes", (int)T);
     *bits = 0;
     for (int64_t w = 0; !s && w < windows; w++) {
         const int32_t *token = from->text + (windows > 1 ? last / (windows - 1) * w : 0);
@@ -79,8 +79,8 @@ typedef struct told {
 /* given: names of both kinds, and of models that a code must have made better, or it was not learned. */
 static pe_status measure_kinds(prove_finding *out, const prove_given *g, const told *say, pe_error *err)
 {
-    static const words untold = { "A kind of models is no better than models without an encoding: it has not learned to use "
-                                  "its codes, and there is nothing to compare.",
+    static const words untold = { "A kind of models is no better than models without an encoding: it has not learned to "
+                                  "use its codes, and there is nothing to compare.",
                                   "有一类模型并不比没有位置编码的更好：它没有学会使用编码，无从比较。" };
     static const words what[] = { { "bits per byte, windows of n", "每字节比特数，窗口长 n" },
                                   { "control: bits per byte, windows of n", "对照：每字节比特数，窗口长 n" } };

@@ -280,10 +280,10 @@ static const char *attend_order(walk_scene *s, const int *order)
 static void attend_exchange_step(walk *w, walk_scene *s)
 {
     static const words title = { "the other two words change places", "另外两个词交换位置" };
-    static const words note = { "Without an encoding the query gets what it got before; what differs with it is what the "
-                                "encoding makes of the places.",
+    static const words note = { "Without an encoding the query gets what it got before; what differs with it is what "
+                                "the encoding makes of the places.",
                                 "没有位置编码时，查询得到的与交换前相同；有编码时的差别就是编码对位置的区分。" };
-    static const words same = { "The query gets what it got before: without an encoding attention is blind to the order.",
+    static const words same = { "The query gets what it got before: without an encoding attention is blind to order.",
                                 "查询得到的与交换前相同：没有位置编码的注意力看不到顺序。" };
     static const words names[] = { { "before", "交换前" },
                                    { "after", "交换后" },
@@ -297,8 +297,8 @@ static void attend_exchange_step(walk *w, walk_scene *s)
         for (int after = 0; after < 2; after++) {
             const attending *a = n ? &s->with : &s->plain;
             const double *moved = n ? s->with_moved : s->plain_moved;
-            walk_vector(w, walk_name("%s, %s", say(names[2 + n], w->language), say(names[after], w->language)).text, NULL,
-                        after ? moved : a->out, a->D);
+            name_text name = walk_name("%s, %s", say(names[2 + n], w->language), say(names[after], w->language));
+            walk_vector(w, name.text, NULL, after ? moved : a->out, a->D);
         }
 }
 
