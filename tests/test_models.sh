@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export LC_ALL=C RUN=$work/run OUT=$work/out
 mkdir "$work/books"
-tiny="--steps 2 --layers 1 --width 16 --heads 2 --batch 1 --train-length 128 --test 1x --test-tokens 128"
+tiny="--steps 2 --layers 1 --width 32 --heads 2 --batch 1 --train-length 128 --test 1x --test-tokens 128"
 
 scripts/models.sh "$work/books" $tiny >"$work/said" 2>&1
 check "a book that is missing is said" grep -q '1023.txt is not there' "$work/said"
@@ -23,8 +23,8 @@ check "and nothing is trained on it" test ! -e "$RUN"
 
 for n in 1 2; do # the second time the race is there, and is gone on with
   EDITION=any scripts/models.sh "$work/books" $tiny >"$work/said" 2>&1 || bad "models.sh: $(tail -n 3 "$work/said")"
-  check "six encodings, three seeds" test "$(ls "$OUT"/*.safetensors | wc -l)" = 18
-  check "a row for each" test "$(grep -cE '^\| [a-z0-9]+-[123]\.safetensors \| `[a-z]' "$OUT/table.md")" = 18
+  check "seven encodings, three seeds" test "$(ls "$OUT"/*.safetensors | wc -l)" = 21
+  check "a row for each" test "$(grep -cE '^\| [a-z0-9]+-[123]\.safetensors \| `[a-z]' "$OUT/table.md")" = 21
 done
 names() { (cd "$1" && ls *.safetensors); }
 check "the names are those of models/" test "$(names "$OUT")" = "$(names models)"
@@ -36,5 +36,5 @@ check "posenc prove reads them" proves
 cp models/README.md "$OUT/"
 EDITION=any scripts/models.sh "$work/books" $tiny >"$work/said" 2>&1
 check "the README's books stay" test "$(grep -c '^| [0-9]* | .*`[0-9a-f]\{64\}` |$' "$OUT/README.md")" = 8
-check "its table is new" test "$(grep -c '^| [a-z0-9]*-[123].safetensors' "$OUT/README.md")" = 18
+check "its table is new" test "$(grep -c '^| [a-z0-9]*-[123].safetensors' "$OUT/README.md")" = 21
 finish

@@ -53,10 +53,11 @@ while IFS='|' read -r code words args; do proves "$code" "$words" $args; done <<
 0|DEPENDS alibi-linear|alibi-linear alibi --heads 12
 0|DEPENDS alibi-linear|alibi-linear alibi --heads 40
 0|order-blind algebra|order-blind
-0|"seeds": 20|two-dogs rope --json
+0|"seeds": 40|two-dogs rope --json
+0|"seeds": 20|two-dogs rope --json --heads 2 --head-dim 8
 0|It holds if|two-dogs
 0|Sizes: heads 2, head_dim 8|two-dogs --heads 2 --head-dim 8
-0|width 512 with 8 heads|two-dogs
+0|512 with 8 (20 seeds each)|two-dogs rope
 0|DEPENDS bfloat16-is-enough|bfloat16-is-enough kerple
 0|HOLDS bounded|normalised --properties
 0|HOLDS linear|integer --properties

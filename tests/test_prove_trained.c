@@ -135,6 +135,17 @@ static model *apart_from_a_mean(model *m)
     return m;
 }
 
+/* Layers that add nothing to the stream, and words that know the byte 'a' alone: after any byte it has a logit of
+ * `sure` for each element of the stream that is on its side. */
+static model *knows_a(model *m, double sure)
+{
+    silent(m);
+    fill(m, "embed", 0);
+    for (int c = 0; c < WIDTH; c++)
+        row(m, "embed", 'a')[c] = (real)(c % 2 ? -sure : sure);
+    return m;
+}
+
 static prove_models *open_models(void)
 {
     prove_models *p;
@@ -146,7 +157,7 @@ static prove_models *open_models(void)
 
 static void empty(void)
 {
-    static const char *const names[] = { "none", "sinusoidal", "learned", "rope", "alibi", "t5" };
+    static const char *const names[] = { "none", "sinusoidal", "concat", "learned", "rope", "alibi", "t5", "integer" };
     char file[100];
     for (int n = 0; n < COUNT(names); n++)
         for (int seed = 1; seed <= 3; seed++) {
@@ -183,7 +194,8 @@ static void put_all(void)
 {
     static const char *const specs[][2] = { { "none", "none" },   { "sinusoidal", "sinusoidal" }, { "learned", LEARNED },
                                             { "rope", "rope" },   { "alibi", "alibi" },
-                                            { "t5", "t5:direction=causal" } };
+                                            { "t5", "t5:direction=causal" },
+                                            { "concat", "sinusoidal:join=concat,width=4" } };
     for (int n = 0; n < COUNT(specs); n++)
         for (int seed = 1; seed <= 2; seed++)
             put(made(specs[n][1], (uint64_t)seed), specs[n][0], seed, LENGTH);
@@ -257,6 +269,89 @@ TEST(a_sum_is_read_where_words_and_codes_share_no_element)
     must_be("trained-adding", "learned", NULL, PROVE_HOLDS);
     put(made(LEARNED, 1), "learned", 1, LENGTH); /* 64 words and 32 places in 16 elements */
     must_be("trained-adding", "learned", NULL, PROVE_REFUTED);
+}
+
+/* A text of one byte, and models that are more or less sure of it. */
+static void put_text_of_one_byte(void)
+{
+    FILE *f = fopen(in_folder("text.txt"), "w");
+    assert_non_null(f);
+    for (int n = 0; n < TEXT; n++)
+        fputc('a', f);
+    fclose(f);
+}
+
+static prove_finding compared(const char *first, const char *second)
+{
+    prove_models *p = open_models();
+    prove_given g = claim_of("trained-concatenating")->given;
+    g.models = p;
+    g.spec[0] = first;
+    g.spec[1] = second;
+    prove_finding f = measured("trained-concatenating", &g);
+    prove_models_free(p);
+    return f;
+}
+
+TEST(kinds_of_models_are_as_good_as_their_losses)
+{
+    static const char *const bits = "bits per byte, windows of n";
+    put_text_of_one_byte();
+    put(knows_a(made("none", 1), 0), "none", 1, LENGTH);
+    put(knows_a(made("rope", 1), 0.2), "rope", 1, LENGTH);
+    put(knows_a(made("alibi", 1), 0.2), "alibi", 1, LENGTH);
+    prove_finding f = compared("rope", "alibi");
+    assert_int_equal(f.verdict, PROVE_HOLDS);
+    assert_string_equal(f.number[0].of, "/ 3");
+    assert_true(fabs(number(&f, "control: bits per byte, windows of n", "none, n = 32") - 8) < 1e-5);
+    double sure = 0.2 * WIDTH; /* after the norm every element is 1 or -1 */
+    assert_true(fabs(number(&f, bits, "rope, n = 64") - log2(1 + 255 * exp(-sure))) < 1e-3);
+    put(knows_a(made("alibi", 1), 0.3), "alibi", 1, LENGTH);
+    f = compared("rope", "alibi");
+    assert_int_equal(f.verdict, PROVE_REFUTED);
+    assert_non_null(strstr(f.because.en, "models that concatenate are better"));
+    f = compared("alibi", "rope");
+    assert_int_equal(f.verdict, PROVE_REFUTED);
+    assert_non_null(strstr(f.because.en, "models that add are better"));
+    put(knows_a(made("alibi", 2), 0.18), "alibi", 2, LENGTH); /* seeds that are farther apart than the kinds are no kind's */
+    assert_int_equal(compared("rope", "alibi").verdict, PROVE_HOLDS);
+}
+
+/* A code that grows with the position hides the word: better nearby, worse far away. */
+TEST(which_kind_is_better_may_depend_on_the_length)
+{
+    put_text_of_one_byte();
+    put(knows_a(made("none", 1), 0), "none", 1, LENGTH);
+    put(knows_a(made("integer", 1), 5), "integer", 1, LENGTH); /* logits of 12 at position 32, 3 at 128 */
+    put(knows_a(made("alibi", 1), 0.4), "alibi", 1, LENGTH);   /* 6.4 everywhere */
+    prove_finding f = compared("integer", "alibi");
+    assert_int_equal(f.verdict, PROVE_DEPENDS);
+    assert_non_null(strstr(f.because.en, "depends on the length"));
+}
+
+TEST(models_that_have_learned_no_code_are_not_compared)
+{
+    put_text_of_one_byte();
+    put(knows_a(made("none", 1), 0.3), "none", 1, LENGTH);
+    put(knows_a(made("rope", 1), 0.2), "rope", 1, LENGTH);
+    put(knows_a(made("alibi", 1), 0.4), "alibi", 1, LENGTH);
+    prove_finding f = compared("rope", "alibi");
+    assert_non_null(strstr(f.because.en, "nothing to compare"));
+}
+
+/* A table has no rows past the trained length: there is one length. */
+TEST(a_table_is_compared_where_it_has_rows)
+{
+    put_text_of_one_byte();
+    put(knows_a(made("none", 1), 0), "none", 1, LENGTH);
+    put(knows_a(made(LEARNED, 1), 0.2), "learned", 1, LENGTH);
+    put(knows_a(made("sinusoidal", 1), 40), "sinusoidal", 1, LENGTH);
+    prove_models *p = open_models();
+    prove_finding f = found("trained-learned", p, NULL, NULL);
+    prove_models_free(p);
+    assert_string_equal(f.number[0].of, "/ 1");
+    assert_int_equal(f.verdict, PROVE_REFUTED);
+    assert_non_null(strstr(f.because.en, "Models with sinusoids are better"));
 }
 
 TEST(a_stream_that_nothing_is_added_to_keeps_the_place)
@@ -388,8 +483,9 @@ TEST(folders_of_other_things_are_refused)
 
 TEST(memory_that_runs_out_is_told_and_nothing_is_kept)
 {
-    static const char *const names[] = { "trained-orthogonal", "trained-adding", "trained-residuals", "trained-reach",
-                                         "trained-rope-decays", "trained-bfloat16", "trained-table" };
+    static const char *const names[] = { "trained-orthogonal",    "trained-adding",   "trained-residuals",
+                                         "trained-reach",         "trained-rope-decays", "trained-bfloat16",
+                                         "trained-table",         "trained-concatenating" };
     put_all();
     prove_models_free(open_models()); /* the BLAS, once loaded, stays */
     size_t live = heap.live;

@@ -466,6 +466,50 @@ TEST(where_every_frequency_comes_from_is_told)
         }
 }
 
+static const double *vector_of(const walk_step *step, const char *name, int count)
+{
+    for (int k = 0; step && k < step->count; k++)
+        if (step->line[k].name && !strcmp(step->line[k].name, name) && step->line[k].count == count)
+            return step->line[k].value;
+    fail_msg("there is no %s", name);
+    return NULL;
+}
+
+/* Two words change places: without an encoding nothing does, with one that is no constant the query gets something else,
+ * of ALiBi what its slope of 1/2 says. */
+TEST(an_exchange_of_words_is_seen_with_an_encoding_alone)
+{
+    enum { D = 8 };
+    static const char *const specs[] = { "alibi", "rope", "sinusoidal", "t5", "cope", "forget", "shaw", "rope+alibi" };
+    for (int i = 0; i < COUNT(specs); i++) {
+        const walk_step *step = step_titled(walk_of(specs[i], ask(5, D)), "the other two words change places");
+        const double *before = vector_of(step, "out, without, before", D);
+        const double *after = vector_of(step, "out, without, after", D);
+        const double *with = vector_of(step, "out, with, before", D), *moved = vector_of(step, "out, with, after", D);
+        double apart = 0;
+        for (int c = 0; c < D; c++) {
+            assert_true(fabs(before[c] - after[c]) < 1e-12);
+            apart = fmax(apart, fabs(with[c] - moved[c]));
+        }
+        if (apart < 1e-6)
+            fail_msg("%s: the query gets the same", specs[i]);
+    }
+    const walk *w = walk_of("alibi", ask(5, D));
+    const walk_step *plain = step_titled(w, "attention without the encoding"), *first = &w->step[0];
+    const double *moved = vector_of(step_titled(w, "the other two words change places"), "out, with, after", D);
+    const double *x[] = { vector_of(first, "x_3 (dog)", D), vector_of(first, "x_4 (bites)", D),
+                          vector_of(first, "x_5 (man)", D) };
+    const double weight[] = { exp(*vector_of(plain, "score(5, 3)", 1) - 0.5 * 1),
+                              exp(*vector_of(plain, "score(5, 4)", 1) - 0.5 * 2),
+                              exp(*vector_of(plain, "score(5, 5)", 1)) };
+    for (int c = 0; c < D; c++) {
+        double out = 0;
+        for (int j = 0; j < 3; j++)
+            out += weight[j] * x[j][c] / (weight[0] + weight[1] + weight[2]);
+        assert_true(fabs(out - moved[c]) < 1e-9);
+    }
+}
+
 /* Position alone: what the encoding divides by is the same on both sides. */
 TEST(without_the_encoding_the_scale_is_the_same)
 {

@@ -49,7 +49,7 @@ function bundle(entry, loader) {
   }).then((r) => r.outputFiles[0].text.trimEnd());
 }
 
-const measured = ["include", ...["base", "kernels", "encodings", "core", "attention", "prove", "zoo"].map((f) => `src/${f}`)];
+const measured = ["include", "models", ...["base", "kernels", "encodings", "core", "attention", "model", "prove", "zoo"].map((f) => `src/${f}`)];
 
 /** A name for what `posenc prove` measures. */
 function subject() {

@@ -77,12 +77,12 @@ static pe_status snr(prove_finding *out, const char *spec, const prove_given *g,
             prove_add(out, what, of, power, "dB");
             *drowned += n == g->length && power < 0;
         }
-        status = measure_each_seed(after_norm, &a, g, err);
+        status = measure_each_seed(after_norm, &a, PROVE_SEEDS, g, err);
         snprintf(of, sizeof of, "%.50s, word %g", spec, word_size[i]);
         if (!status)
-            measure_add_spread(out,
+            measure_add_values(out,
                                (words){ "change from first to last, after LayerNorm", "LayerNorm 之后首尾位置的差异" },
-                               of, measure_spread_of(a.change), "");
+                               of, a.change, PROVE_SEEDS, "");
     }
     free(code);
     return status;
@@ -346,7 +346,7 @@ static pe_status codes_bits(prove_finding *out, const prove_given *g, pe_error *
 
 /* ---------------------------------------------------------------- the claims */
 
-#define WIDE .heads = 4, .head_dim = 16, .model_dim = 64, .length = 512, .seed = 1
+#define WIDE .heads = 8, .head_dim = 64, .model_dim = 512, .length = 512, .seed = 1
 
 static const prove_claim claims[] = {
     { .name = "integer-drowns",

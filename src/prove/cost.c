@@ -332,14 +332,14 @@ static pe_status measure_memory_cost(prove_finding *out, const prove_given *g, p
 #define CODED PE_HOOK_EMBED | PE_HOOK_ROTATE | PE_HOOK_CONTENT | PE_HOOK_BIAS /* hooks that use positions */
 
 static const char rounded_rule[] =
-    "It holds if, at 4096 and at 131072 positions, in each of 20 seeds, the step of the code between neighbours has "
+    "It holds if, at 4096 and at 131072 positions, in each seed, the step of the code between neighbours has "
     "more power than its rounding (above 0 dB), for every encoding: below that, neighbours share codes. It is refuted "
     "if it is so for none.";
 static const char rounded_rule_zh[] =
-    "成立的条件：在 4096 和 131072 个位置上，20 个随机种子下，每种编码相邻位置的步长功率都大于其舍入误差（高于 0 dB）；"
+    "成立的条件：在 4096 和 131072 个位置上，每个随机种子下，每种编码相邻位置的步长功率都大于其舍入误差（高于 0 dB）；"
     "低于它，相邻位置就分不开。没有一种如此则不成立。";
-static const char rounded_sizes[] = "Sizes: width 64 with 2 heads (20 seeds) and 512 with 8 (5 seeds).";
-static const char rounded_sizes_zh[] = "尺寸：宽 64、2 头（20 个随机种子）和宽 512、8 头（5 个）。";
+static const char rounded_sizes[] = "Sizes: width 64 with 2 heads, and 512 with 8 (20 seeds each).";
+static const char rounded_sizes_zh[] = "尺寸：宽 64、2 头，宽 512、8 头（各 20 个随机种子）。";
 
 static const prove_claim claims[] = {
     { .name = "bfloat16-is-enough",
@@ -428,8 +428,8 @@ static const prove_claim claims[] = {
       .put = { "Any fast attention serves it.", "任何快速注意力都能配合它。" },
       .source = "Dao et al. 2022 (arXiv:2205.14135); Su et al. 2021, 3.3 (arXiv:2104.09864) on linear attention",
       .rule = { "It holds if plain attention on the q, k and v that an encoding has changed gives its "
-                "outputs to rounding (1e-9), for every encoding, in each of 20 seeds.",
-                "成立的条件：对每种编码，先改变 q、k、v 再做普通注意力，20 个随机种子下得到的输出都与它相等（舍入误差 1e-9 "
+                "outputs to rounding (1e-9), for every encoding, in each seed.",
+                "成立的条件：对每种编码，先改变 q、k、v 再做普通注意力，每个随机种子下得到的输出都与它相等（舍入误差 1e-9 "
                 "以内）。" },
       .sizes = MEASURE_SIZES,
       .given = { .length = 36, .causal = true, .seed = 10 },
@@ -442,8 +442,8 @@ static const prove_claim claims[] = {
                "使用它时，键缓存可以丢掉最旧的词元并整体移动，而不必重新计算。" },
       .source = "Xiao et al. 2023, 3.2 (arXiv:2309.17453)",
       .rule = { "It holds if scores with moved keys equal scores with new keys to rounding (1e-9), for every "
-                "encoding, in each of 20 seeds.",
-                "成立的条件：对每种编码，20 个随机种子下，平移缓存后的分数都与重新计算的分数相等（舍入误差 1e-9 以内）。" },
+                "encoding, in each seed.",
+                "成立的条件：对每种编码，每个随机种子下，平移缓存后的分数都与重新计算的分数相等（舍入误差 1e-9 以内）。" },
       .sizes = MEASURE_SIZES,
       .given = { .length = 36, .causal = true, .seed = 10 },
       .measure = measure_cache_shift,
@@ -455,8 +455,8 @@ static const prove_claim claims[] = {
                "使用它时，键可以分给互不知晓的多个工作单元分别计算。" },
       .source = "Dao et al. 2023, Flash-Decoding; Liu et al. 2023 (arXiv:2310.01889)",
       .rule = { "It holds if the outputs of two halves of the keys, merged, equal the whole to float32's "
-                "rounding (1e-5), for every encoding, in each of 20 seeds.",
-                "成立的条件：对每种编码，20 个随机种子下，两半键合并后的输出都与整体相等（float32 舍入误差 1e-5 以内）。" },
+                "rounding (1e-5), for every encoding, in each seed.",
+                "成立的条件：对每种编码，每个随机种子下，两半键合并后的输出都与整体相等（float32 舍入误差 1e-5 以内）。" },
       .sizes = MEASURE_SIZES,
       .given = { .length = 36, .causal = true, .seed = 10 },
       .measure = measure_split_keys,

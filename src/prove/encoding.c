@@ -154,10 +154,15 @@ prove_given measure_at_width(const prove_given *g, int64_t width)
     return one;
 }
 
+int measure_runs(const prove_given *g)
+{
+    return g->heads && g->head_dim ? PROVE_SEEDS : MEASURE_RUNS;
+}
+
 prove_given measure_sized(const prove_given *g, int n)
 {
     prove_given one = *g;
-    bool wide = n % MEASURE_WIDE_EACH == MEASURE_WIDE_EACH - 1;
+    bool wide = n >= PROVE_SEEDS;
     one.heads = g->heads ? g->heads : wide ? 8 : 4;
     one.head_dim = g->head_dim ? g->head_dim : wide ? 64 : 16;
     one.model_dim = g->model_dim ? g->model_dim : one.heads * one.head_dim;

@@ -117,8 +117,8 @@ static pe_status plainest(kernel *is, double *apart, trial *t, pe_error *err)
 typedef struct row_run {
     const char *spec;
     const prove_given *g;
-    kernel is[PROVE_SEEDS];
-    double apart[PROVE_SEEDS];
+    kernel is[MEASURE_RUNS];
+    double apart[MEASURE_RUNS];
 } row_run;
 
 static pe_status kernel_seed(void *with, int n, uint64_t seed, pe_error *err)
@@ -142,10 +142,11 @@ static pe_status find_kernel(void *with, const char *spec, const prove_given *g,
     };
     row_run r = { .spec = spec, .g = g };
     kernel is = ANY_KERNEL; /* that serves every seed */
-    TRY(measure_each_seed(kernel_seed, &r, g, err));
-    for (int n = 0; n < PROVE_SEEDS; n++)
+    int runs = measure_runs(g);
+    TRY(measure_each_seed(kernel_seed, &r, runs, g, err));
+    for (int n = 0; n < runs; n++)
         is = r.is[n] > is ? r.is[n] : is;
-    measure_add_spread(((measure_tally *)with)->out, name[is], spec, measure_spread_of(r.apart), "");
+    measure_add_values(((measure_tally *)with)->out, name[is], spec, r.apart, runs, "");
     measure_count(with, is == ANY_KERNEL);
     return PE_OK;
 }
@@ -235,8 +236,8 @@ static pe_status try_row(measure_tally *t, measure_seed_fn *each, words what, do
                          const prove_given *g, pe_error *err)
 {
     row_run r = { .spec = spec, .g = g };
-    TRY(measure_each_seed(each, &r, g, err));
-    measure_spread s = measure_spread_of(r.apart);
+    TRY(measure_each_seed(each, &r, measure_runs(g), g, err));
+    measure_spread s = measure_spread_of(r.apart, measure_runs(g));
     measure_add_spread(t->out, what, spec, s, "");
     measure_count(t, s.most < most);
     return PE_OK;

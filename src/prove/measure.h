@@ -26,19 +26,18 @@ double measure_largest(const double *x, int64_t n);
 
 /* ---------------------------------------------------------------- seeds (numbers.c) */
 
-uint64_t measure_seed(const prove_given *g, int n); /* n = 0 .. PROVE_SEEDS-1; the first is g's own */
-/* Calls each for every seed, on g's pool: it writes what belongs to n and nothing else. The error is that of the first
- * seed that has one. */
+uint64_t measure_seed(const prove_given *g, int n); /* of run n; the first is g's own */
+/* Calls each for so many seeds, MEASURE_RUNS at most, on g's pool: it writes what belongs to n and nothing else. The
+ * error is that of the first seed that has one. */
 typedef pe_status measure_seed_fn(void *with, int n, uint64_t seed, pe_error *err);
-pe_status measure_each_seed(measure_seed_fn *each, void *with, const prove_given *g, pe_error *err);
+pe_status measure_each_seed(measure_seed_fn *each, void *with, int seeds, const prove_given *g, pe_error *err);
 
 typedef prove_spread measure_spread;
-measure_spread measure_spread_of(const double x[PROVE_SEEDS]);
-measure_spread measure_spread_among(const double *x, int count); /* PROVE_SEEDS values at most */
+measure_spread measure_spread_of(const double *x, int count); /* MEASURE_RUNS values at most */
 /* prove_add of the median, with the least and the most beside it. */
 void measure_add_spread(prove_finding *out, words what, const char *of, measure_spread s, const char *unit);
 void measure_add_spread_at(prove_finding *out, words what, words of, measure_spread s, const char *unit);
-/* The same of fewer seeds, or of the models of one encoding. */
+/* The same of so many values, each with a seed of its own. */
 void measure_add_values(prove_finding *out, words what, const char *of, const double *x, int count, const char *unit);
 
 /* ---------------------------------------------------------------- least squares (numbers.c) */
@@ -115,14 +114,14 @@ pe_status measure_each_row(scene_each *each, void *with, const prove_given *g, p
 /* One head, as wide as given says, MEASURE_HEAD_MAX at most; the model as wide as the head. */
 pe_status measure_open_head(measure_encoding *m, const char *spec, const prove_given *g, pe_error *err);
 prove_given measure_at_width(const prove_given *g, int64_t width); /* one head as wide as the model */
-/* The sizes that seed n is measured at, where given leaves them open: every fourth is as wide as the first Transformer.
- */
-#define MEASURE_WIDE_EACH 4
+/* Where given leaves sizes open: PROVE_SEEDS runs at a small size, then as many at that of the first Transformer. */
+#define MEASURE_RUNS (2 * PROVE_SEEDS)
 #define MEASURE_SIZES                                                                                                  \
     {                                                                                                                  \
-        "Every fourth seed is at width 512 with 8 heads, the others are at 64 with 4.",                                \
-            "每四个随机种子中一个宽 512、8 头，其余宽 64、4 头。"                                                      \
+        "Sizes: width 64 with 4 heads, and 512 with 8 (20 seeds each).",                                               \
+            "尺寸：宽 64、4 头，宽 512、8 头（各 20 个随机种子）。"                                                    \
     }
+int measure_runs(const prove_given *g); /* how many runs that makes */
 prove_given measure_sized(const prove_given *g, int n);
 typedef struct measure_text {
     char is[96];

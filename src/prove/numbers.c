@@ -86,7 +86,7 @@ typedef struct seed_jobs {
     measure_seed_fn *each;
     void *with;
     const prove_given *g;
-    pe_error err[PROVE_SEEDS];
+    pe_error err[MEASURE_RUNS];
 } seed_jobs;
 
 static void seed_job(void *arg, int64_t n, int worker)
@@ -97,12 +97,12 @@ static void seed_job(void *arg, int64_t n, int worker)
     s->err[n].status = status;
 }
 
-pe_status measure_each_seed(measure_seed_fn *each, void *with, const prove_given *g, pe_error *err)
+pe_status measure_each_seed(measure_seed_fn *each, void *with, int seeds, const prove_given *g, pe_error *err)
 {
     seed_jobs s = { .each = each, .with = with, .g = g };
     if (g->pool)
-        g->pool->run(g->pool->self, seed_job, &s, PROVE_SEEDS);
-    for (int n = 0; n < PROVE_SEEDS; n++) {
+        g->pool->run(g->pool->self, seed_job, &s, seeds);
+    for (int n = 0; n < seeds; n++) {
         if (!g->pool)
             seed_job(&s, n, 0);
         if (s.err[n].status)
@@ -111,36 +111,26 @@ pe_status measure_each_seed(measure_seed_fn *each, void *with, const prove_given
     return PE_OK;
 }
 
-measure_spread measure_spread_among(const double *x, int count)
+measure_spread measure_spread_of(const double *x, int count)
 {
-    double sorted[PROVE_SEEDS];
+    double sorted[MEASURE_RUNS];
     for (int n = 0, at; n < count; n++) {
         for (at = n; at > 0 && sorted[at - 1] > x[n]; at--)
             sorted[at] = sorted[at - 1];
         sorted[at] = x[n];
     }
-    return (measure_spread){ (sorted[(count - 1) / 2] + sorted[count / 2]) / 2, sorted[0], sorted[count - 1] };
+    return (measure_spread){ (sorted[(count - 1) / 2] + sorted[count / 2]) / 2, sorted[0], sorted[count - 1], count };
 }
 
-measure_spread measure_spread_of(const double x[PROVE_SEEDS])
-{
-    return measure_spread_among(x, PROVE_SEEDS);
-}
-
-static void add_spread(prove_finding *out, words what, const char *of, measure_spread s, int seeds, const char *unit)
+void measure_add_spread(prove_finding *out, words what, const char *of, measure_spread s, const char *unit)
 {
     int before = out->count;
     prove_add(out, what, of, s.median, unit);
     for (int n = before; n < out->count; n++) {
         out->number[n].least = s.least;
         out->number[n].most = s.most;
-        out->number[n].seeds = seeds;
+        out->number[n].seeds = s.seeds;
     }
-}
-
-void measure_add_spread(prove_finding *out, words what, const char *of, measure_spread s, const char *unit)
-{
-    add_spread(out, what, of, s, PROVE_SEEDS, unit);
 }
 
 void measure_add_spread_at(prove_finding *out, words what, words of, measure_spread s, const char *unit)
@@ -153,7 +143,7 @@ void measure_add_spread_at(prove_finding *out, words what, words of, measure_spr
 
 void measure_add_values(prove_finding *out, words what, const char *of, const double *x, int count, const char *unit)
 {
-    add_spread(out, what, of, measure_spread_among(x, count), count, unit);
+    measure_add_spread(out, what, of, measure_spread_of(x, count), unit);
 }
 
 /* ---------------------------------------------------------------- equations */

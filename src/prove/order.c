@@ -228,7 +228,7 @@ typedef struct moved_run {
     const char *spec;
     const prove_given *g;
     bool backwards;
-    double difference[PROVE_SEEDS];
+    double difference[MEASURE_RUNS];
 } moved_run;
 
 static pe_status moved_seed(void *with, int n, uint64_t seed, pe_error *err)
@@ -247,8 +247,8 @@ static pe_status moved_difference(prove_spread *out, const char *spec, const pro
                                   pe_error *err)
 {
     moved_run r = { .spec = spec, .g = g, .backwards = backwards };
-    TRY(measure_each_seed(moved_seed, &r, g, err));
-    *out = measure_spread_of(r.difference);
+    TRY(measure_each_seed(moved_seed, &r, measure_runs(g), g, err));
+    *out = measure_spread_of(r.difference, measure_runs(g));
     return PE_OK;
 }
 
@@ -316,7 +316,7 @@ static void say_put(prove_finding *out, words holds, words refuted)
 typedef struct dogs_run {
     const char *spec;
     prove_given g;
-    double dogs[PROVE_SEEDS], order[PROVE_SEEDS];
+    double dogs[MEASURE_RUNS], order[MEASURE_RUNS];
 } dogs_run;
 
 static pe_status dogs_seed(void *with, int n, uint64_t seed, pe_error *err)
@@ -351,8 +351,9 @@ pe_status prove_two_dogs(prove_dogs *out, const char *spec, const prove_given *g
     bool masked = needs_mask(&m, g);
     measure_close(&m);
     r.g.causal = g->causal || masked;
-    TRY(measure_each_seed(dogs_seed, &r, g, err));
-    *out = (prove_dogs){ measure_spread_of(r.dogs), measure_spread_of(r.order), masked };
+    int runs = measure_runs(g);
+    TRY(measure_each_seed(dogs_seed, &r, runs, g, err));
+    *out = (prove_dogs){ measure_spread_of(r.dogs, runs), measure_spread_of(r.order, runs), masked };
     return PE_OK;
 }
 
@@ -568,9 +569,9 @@ static const prove_claim claims[] = {
       .put = { "With it, the same word at two places gets two different attention outputs.",
                "用了它，同一个词在两个位置上的注意力输出不同。" },
       .source = "Vaswani et al. 2017, 3.5 (arXiv:1706.03762)",
-      .rule = { "It holds if, in each of 20 seeds, the outputs are equal to rounding (1e-9) without an encoding and "
+      .rule = { "It holds if, in each seed, the outputs are equal to rounding (1e-9) without an encoding and "
                 "differ with each.",
-                "成立的条件：20 个随机种子下，没有编码时输出都相"
+                "成立的条件：每个随机种子下，没有编码时输出都相"
                 "等（舍入误差 1e-9 以内），有编码时都不等。" },
       .sizes = MEASURE_SIZES,
       .given = { OWN_SIZES },
@@ -614,9 +615,9 @@ static const prove_claim claims[] = {
       .put = { "It breaks the symmetry of attention: permuted words give more than permuted outputs, without a mask.",
                "它打破注意力的对称性：不加掩码时，打乱词序后输出不只是随之打乱。" },
       .source = "Dufter et al. 2021 (arXiv:2102.11090)",
-      .rule = { "It holds if some output changes by more than rounding (1e-9) in each of 20 seeds; equality "
+      .rule = { "It holds if some output changes by more than rounding (1e-9) in each seed; equality "
                 "is exact where it holds, so no other border is needed.",
-                "成立的条件：20 个随机种子下都有输出的变化大于舍入误差（1e-9）；相等是精确的，不需要别的界限"
+                "成立的条件：每个随机种子下都有输出的变化大于舍入误差（1e-9）；相等是精确的，不需要别的界限"
                 "。" },
       .sizes = MEASURE_SIZES,
       .given = { OWN_SIZES },
@@ -626,9 +627,9 @@ static const prove_claim claims[] = {
       .claim = { "A causal mask alone already breaks it: a decoder needs no encoding to see order.",
                  "仅有因果掩码就已打破对称：解码器不用位置编码也能感知顺序。" },
       .source = "Haviv et al. 2022 (arXiv:2203.16634)",
-      .rule = { "It holds if outputs change by more than rounding (1e-9) with the mask in each of 20 seeds, "
+      .rule = { "It holds if outputs change by more than rounding (1e-9) with the mask in each seed, "
                 "and in none without it.",
-                "成立的条件：20 个随机种子下，加掩码时输出的变化都大于舍入误差（1e-9），不加时都不大于。" },
+                "成立的条件：每个随机种子下，加掩码时输出的变化都大于舍入误差（1e-9），不加时都不大于。" },
       .sizes = MEASURE_SIZES,
       .given = { OWN_SIZES, NONE, .causal = true },
       .measure = order_causal },
@@ -647,7 +648,7 @@ static const prove_claim claims[] = {
       .source = "Yan et al. 2019, on direction (arXiv:1911.04474)",
       .rule = { "It holds if outputs change by more than rounding (1e-9) with every encoding, in each of 20 "
                 "seeds.",
-                "成立的条件：20 个随机种子下，每种编码的输出变化都大于舍入误差（1e-9）。" },
+                "成立的条件：每个随机种子下，每种编码的输出变化都大于舍入误差（1e-9）。" },
       .sizes = MEASURE_SIZES,
       .given = { OWN_SIZES },
       .measure = order_reversal_seen,

@@ -267,17 +267,15 @@ typedef struct weighing {
     ranked *to;
 } weighing;
 
-/* Sizes that are tried where the claim is given none: the width of the first Transformer last, with fewer seeds. */
+/* Sizes that are tried where the claim is given none: the width of the first Transformer last. */
 static const pe_shape rank_sizes[] = { { .heads = 2, .head_dim = 32 }, { .heads = 8, .head_dim = 64 } };
-enum { RANK_SIZES = sizeof rank_sizes / sizeof *rank_sizes, WIDE_SEEDS = PROVE_SEEDS / MEASURE_WIDE_EACH };
+enum { RANK_SIZES = sizeof rank_sizes / sizeof *rank_sizes };
 
 static pe_status weigh_seed(void *with, int n, uint64_t seed, pe_error *err)
 {
     const weighing *w = with;
     prove_given g = w->r->g;
     codes c;
-    if (n >= w->to->seeds)
-        return PE_OK;
     g.seed = seed;
     pe_status status = codes_open(&c, w->far, &g, w->r->length, err);
     status = status ? status : weigh(&w->to->is[n], &c, w->r->round, err);
@@ -303,7 +301,7 @@ static measure_spread ranked_spread(const ranked *x)
     double db[PROVE_SEEDS];
     for (int n = 0; n < x->seeds; n++)
         db[n] = ranked_db(x->is[n]);
-    return measure_spread_among(db, x->seeds);
+    return measure_spread_of(db, x->seeds);
 }
 
 static void ranking_add(ranking *r, const ranked *x)
@@ -318,7 +316,7 @@ static void ranking_add(ranking *r, const ranked *x)
 static pe_status rank_row(void *with, const char *spec, const prove_given *g, pe_error *err)
 {
     ranking *r = with;
-    ranked x = { .seeds = r->g.model_dim > 256 ? WIDE_SEEDS : PROVE_SEEDS };
+    ranked x = { .seeds = 1 };
     pe_encoding *e;
     pe_shape shape = { .heads = r->g.heads, .head_dim = r->g.head_dim, .model_dim = r->g.model_dim };
     TRY(pe_encoding_new(&e, spec, shape, err));
@@ -332,10 +330,10 @@ static pe_status rank_row(void *with, const char *spec, const prove_given *g, pe
         r->left_out++;
         return PE_OK;
     }
-    x.seeds = drawn ? x.seeds : 1;
+    x.seeds = drawn ? PROVE_SEEDS : 1;
     snprintf(x.spec, sizeof x.spec, "%.79s", spec);
     weighing w = { r, far.is, &x };
-    TRY(measure_each_seed(weigh_seed, &w, g, err));
+    TRY(measure_each_seed(weigh_seed, &w, x.seeds, g, err));
     ranking_add(r, &x);
     return PE_OK;
 }
@@ -648,13 +646,13 @@ static void add_moved(prove_finding *out, const moved *m)
         { "change of scores at equal distance, angles in that type too", "等距离分数的变化：角度也用该类型" },
     };
     for (int i = 0; i < WAYS * STEPS; i++) {
-        measure_spread s = measure_spread_of(m->change[i / STEPS][i % STEPS]);
+        measure_spread s = measure_spread_of(m->change[i / STEPS][i % STEPS], PROVE_SEEDS);
         char of[96];
         snprintf(of, sizeof of, "%s, + %lld, head_dim = %lld", m->type, (long long)m->step[i % STEPS],
                  (long long)m->g->head_dim);
         if (isfinite(s.most))
             measure_add_spread(out, what[i / STEPS], of,
-                               (measure_spread){ 100 * s.median, 100 * s.least, 100 * s.most }, "%");
+                               (measure_spread){ 100 * s.median, 100 * s.least, 100 * s.most, s.seeds }, "%");
         else
             prove_add(out, (words){ "positions that overflow, the last of them", "溢出的位置，最远为" }, of,
                       (double)m->step[i % STEPS], "");
@@ -665,13 +663,14 @@ static void add_moved(prove_finding *out, const moved *m)
  * nearest. */
 static bool grows(const moved *m, int way)
 {
-    return measure_spread_of(m->change[way][STEPS - 1]).least > measure_spread_of(m->change[way][0]).most;
+    return measure_spread_of(m->change[way][STEPS - 1], PROVE_SEEDS).least >
+           measure_spread_of(m->change[way][0], PROVE_SEEDS).most;
 }
 
 static pe_status move_type(moved *m, const prove_given *g, round_fn *round, const char *type, pe_error *err)
 {
     *m = (moved){ g->spec[0], type, g, round, { 1 << 8, 1 << 12, g->length }, { { { 0 } } } };
-    return measure_each_seed(moved_seed, m, g, err);
+    return measure_each_seed(moved_seed, m, PROVE_SEEDS, g, err);
 }
 
 /* given: spec, head_dim, length (the farthest step). HOLDS: each way to rotate breaks, REFUTED: none. */

@@ -42,8 +42,9 @@ typedef struct prove_given {
 
 #define PROVE_SEEDS 20
 
-typedef struct prove_spread { /* over the seeds */
+typedef struct prove_spread { /* over so many seeds */
     double median, least, most;
+    int seeds;
 } prove_spread;
 
 /* One number of the evidence: "largest difference | alibi | 0.31". */

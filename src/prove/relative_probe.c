@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Position in higher layers: how well a linear probe reads it after each layer of a random Transformer. */
+#include "model/gemm.h"
 #include "prove/measure.h"
 #include "zoo/look.h"
 
@@ -38,9 +39,10 @@ typedef struct stack {
     int64_t asked;                /* the first of those that it is tested on */
     float *x, *y;                 /* (texts T, C): the stream; its normalised copy, then what a branch gives */
     float *part[4];               /* (texts T, C): q, k, v and attention's output; the first holds the map's middle */
-    float *weight[STACK_WEIGHTS]; /* (C, C) four times, (C, 2C), (2C, C) */
-    float *panel;                 /* (2C, TILE): some columns of a weight */
-    double *kernel, *goal;        /* (n, n), (n), n as probe_unknowns has it */
+    float *weight[STACK_WEIGHTS]; /* (C, C) four times, (2C, C), (C, 2C): (out, in) */
+    float *seen;                  /* (texts T, C + 1): the stream with a 1 behind each token */
+    float *gram;                  /* (n, n), n as probe_unknowns has it */
+    double *kernel, *goal;        /* (n, n); (n + C + 1): what is solved for, and room */
 } stack;
 
 enum { VOCABULARY = 256 };
@@ -49,14 +51,12 @@ enum { VOCABULARY = 256 };
 static void stack_close(stack *s)
 {
     measure_close(&s->m);
-    free(s->x), free(s->y), free(s->panel), free(s->kernel), free(s->goal);
+    free(s->x), free(s->y), free(s->seen), free(s->gram), free(s->kernel), free(s->goal);
     for (int n = 0; n < 4; n++)
         free(s->part[n]);
     for (int n = 0; n < STACK_WEIGHTS; n++)
         free(s->weight[n]);
 }
-
-enum { TILE = 8, TILE_ROWS = 4 };
 
 static bool take_floats(float **x, int64_t a, int64_t b)
 {
@@ -72,8 +72,9 @@ static int64_t probe_unknowns(const stack *s)
 static bool take_memory(stack *s, pe_error *err)
 {
     int64_t n = s->texts * s->tokens, C = s->width, unknowns = probe_unknowns(s);
-    bool whole = take_floats(&s->x, n, C) && take_floats(&s->y, n, C) && take_floats(&s->panel, 2 * C, TILE) &&
-                 (s->kernel = measure_memory(unknowns, unknowns, err)) && (s->goal = measure_memory(unknowns, 1, err));
+    bool whole = take_floats(&s->x, n, C) && take_floats(&s->y, n, C) && take_floats(&s->seen, n, C + 1) &&
+                 take_floats(&s->gram, unknowns, unknowns) && (s->kernel = measure_memory(unknowns, unknowns, err)) &&
+                 (s->goal = measure_memory(unknowns + C + 1, 1, err));
     for (int i = 0; whole && i < 4; i++)
         whole = take_floats(&s->part[i], n, i ? C : 2 * C);
     for (int i = 0; whole && i < STACK_WEIGHTS; i++)
@@ -85,6 +86,7 @@ static pe_status stack_open(stack *s, const char *spec, const prove_given *g, pe
 {
     *s = (stack){ .causal = g->causal, .residual = g->residual, .tokens = g->length };
     TRY(measure_open(&s->m, spec, g, err));
+    gemm_start();
     s->width = s->m.shape.heads * s->m.shape.head_dim;
     s->fitted = s->asked = fitted_texts(s->width, s->tokens, 0);
     s->texts = s->asked + ASKED;
@@ -120,37 +122,6 @@ static pe_status stack_fill(stack *s, uint64_t seed, pe_error *err)
 }
 
 /* ---------------------------------------------------------------- a layer */
-
-typedef float four __attribute__((vector_size(16))); /* by loops over floats it takes five times as long */
-
-/* sum (TILE_ROWS, TILE) = x (TILE_ROWS, in) panel (in, TILE): the sums stay in registers. */
-static void tile(float *sum, const float *x, const float *panel, int64_t in)
-{
-    four s[TILE_ROWS][TILE / 4] = { { { 0 } } }, p[TILE / 4];
-    for (int64_t i = 0; i < in; i++, panel += TILE) {
-        memcpy(p, panel, sizeof p);
-        for (int r = 0; r < TILE_ROWS; r++)
-            for (int c = 0; c < TILE / 4; c++)
-                s[r][c] += x[r * in + i] * p[c];
-    }
-    memcpy(sum, s, sizeof s);
-}
-
-/* to (n, out) = x (n, in) W (in, out); n is a multiple of TILE_ROWS, as the number of texts is. */
-static void times(float *to, const float *x, const float *W, int64_t n, int64_t in, int64_t out, float *panel)
-{
-    for (int64_t from = 0; from < out; from += TILE) {
-        int64_t columns = out - from < TILE ? out - from : TILE;
-        for (int64_t i = 0; i < in * TILE; i++)
-            panel[i] = i % TILE < columns ? W[i / TILE * out + from + i % TILE] : 0;
-        for (int64_t t = 0; t < n; t += TILE_ROWS) {
-            float sum[TILE_ROWS * TILE];
-            tile(sum, x + t * in, panel, in);
-            for (int64_t r = 0; r < TILE_ROWS; r++)
-                memcpy(to + (t + r) * out + from, sum + r * TILE, (size_t)columns * sizeof *to);
-        }
-    }
-}
 
 /* Mean 0, deviation 1. */
 static void normalise(float *to, const float *x, int64_t n, int64_t width)
@@ -189,20 +160,27 @@ static pe_status attend(const stack *s, pe_error *err)
     return PE_OK;
 }
 
+/* to (texts T, out) = x (texts T, in) W' */
+static void times(float *to, float *x, const stack *s, int weight, int64_t in, int64_t out)
+{
+    int64_t n = s->texts * s->tokens;
+    gemm_forward((matrix){ to, out }, (matrix){ x, in }, (matrix){ s->weight[weight], in }, n, out, in, 0);
+}
+
 static pe_status layer(stack *s, pe_error *err)
 {
     int64_t n = s->texts * s->tokens, C = s->width;
     normalise(s->y, s->x, n, C);
     for (int i = 0; i < 3; i++)
-        times(s->part[i], s->y, s->weight[i], n, C, C, s->panel);
+        times(s->part[i], s->y, s, i, C, C);
     TRY(attend(s, err));
-    times(s->y, s->part[3], s->weight[3], n, C, C, s->panel);
+    times(s->y, s->part[3], s, 3, C, C);
     join_branch(s->x, s->y, n * C, s->residual);
     normalise(s->y, s->x, n, C);
-    times(s->part[0], s->y, s->weight[4], n, C, 2 * C, s->panel);
+    times(s->part[0], s->y, s, 4, C, 2 * C);
     for (int64_t i = 0; i < 2 * n * C; i++)
         s->part[0][i] = fmaxf(s->part[0][i], 0);
-    times(s->y, s->part[0], s->weight[5], n, 2 * C, C, s->panel);
+    times(s->y, s->part[0], s, 5, 2 * C, C);
     join_branch(s->x, s->y, n * C, s->residual);
     return PE_OK;
 }
@@ -228,78 +206,80 @@ static pe_status stack_apply_layer(stack *s, uint64_t seed, pe_error *err)
 
 #define RIDGE 1e-3 /* of the mean square, in place of the noise of real activations */
 
-/* x.y of two tokens of the stream and a 1. */
-static double kernel_of(const stack *s, int64_t a, int64_t b)
-{
-    const float *x = s->x + a * s->width, *y = s->x + b * s->width;
-    four sum = { 0 }, u, v;
-    float rest = 1;
-    int64_t c = 0;
-    for (; c + 4 <= s->width; c += 4) {
-        memcpy(&u, x + c, sizeof u);
-        memcpy(&v, y + c, sizeof v);
-        sum += u * v;
-    }
-    for (; c < s->width; c++)
-        rest += x[c] * y[c];
-    return (double)sum[0] + (double)sum[1] + (double)sum[2] + (double)sum[3] + (double)rest;
-}
-
-/* The normal equations of the map's elements: x x' and x place of every token x with a 1 behind it. */
+/* The normal equations of the map's elements, where s->seen has the tokens with a 1 behind each: sum of x x' and of x
+ * place. */
 static void fill_elements(stack *s, int64_t unknowns)
 {
-    int64_t C = s->width;
-    memset(s->kernel, 0, (size_t)(unknowns * unknowns) * sizeof *s->kernel);
+    int64_t tokens = s->fitted * s->tokens;
+    matrix x = { s->seen, unknowns };
+    gemm_weight((matrix){ s->gram, unknowns }, x, x, tokens, unknowns, unknowns, 0);
     memset(s->goal, 0, (size_t)unknowns * sizeof *s->goal);
-    for (int64_t t = 0; t < s->fitted * s->tokens; t++) {
-        const float *x = s->x + t * C;
-        double place = place_of(s, t);
-        for (int64_t i = 0; i <= C; i++) {
-            double xi = i < C ? (double)x[i] : 1;
-            for (int64_t j = 0; j <= i; j++)
-                s->kernel[i * unknowns + j] += xi * (j < C ? (double)x[j] : 1);
-            s->goal[i] += xi * place;
-        }
-    }
+    for (int64_t t = 0; t < tokens; t++)
+        for (int64_t i = 0; i < unknowns; i++)
+            s->goal[i] += (double)s->seen[t * unknowns + i] * place_of(s, t);
 }
 
+/* x.y of every two tokens. */
 static void fill_tokens(stack *s, int64_t unknowns)
 {
-    for (int64_t a = 0; a < unknowns; a++) {
-        s->goal[a] = place_of(s, a);
-        for (int64_t b = 0; b <= a; b++)
-            s->kernel[a * unknowns + b] = kernel_of(s, a, b);
-    }
+    int64_t wide = s->width + 1;
+    matrix x = { s->seen, wide };
+    gemm_forward((matrix){ s->gram, unknowns }, x, x, unknowns, unknowns, wide, 0);
+    for (int64_t t = 0; t < unknowns; t++)
+        s->goal[t] = place_of(s, t);
 }
 
-static double guess(const stack *s, int64_t unknowns, bool by_token, int64_t t)
+/* goal as a sum of tokens becomes that sum. */
+static void add_up_tokens(stack *s, int64_t unknowns)
 {
-    const float *x = s->x + t * s->width;
-    double sum = 0;
-    for (int64_t n = 0; n < unknowns; n++)
-        sum += s->goal[n] * (by_token ? kernel_of(s, n, t) : n < s->width ? (double)x[n] : 1);
-    return sum;
+    int64_t wide = s->width + 1;
+    double *sum = s->goal + unknowns;
+    memset(sum, 0, (size_t)wide * sizeof *sum);
+    for (int64_t t = 0; t < unknowns; t++)
+        for (int64_t i = 0; i < wide; i++)
+            sum[i] += s->goal[t] * (double)s->seen[t * wide + i];
+    memmove(s->goal, sum, (size_t)wide * sizeof *sum);
 }
 
-/* R^2 on the texts that are asked about. */
-static double read_place(stack *s, int fit)
+/* The map that is nearest to the places of the fitted tokens: s->goal (C + 1). */
+static void fit_map(stack *s)
 {
-    s->fitted = fitted_texts(s->width, s->tokens, fit);
-    int64_t unknowns = probe_unknowns(s), tokens = s->fitted * s->tokens;
-    bool by_token = unknowns == tokens;
-    double wrong = 0, all = 0, trace = 0;
-    if (by_token)
-        fill_tokens(s, unknowns);
-    else
-        fill_elements(s, unknowns);
+    int64_t unknowns = probe_unknowns(s);
+    bool by_token = unknowns == s->fitted * s->tokens;
+    double trace = 0;
+    (by_token ? fill_tokens : fill_elements)(s, unknowns);
+    for (int64_t n = 0; n < unknowns * unknowns; n++)
+        s->kernel[n] = (double)s->gram[n];
     for (int64_t n = 0; n < unknowns; n++)
         trace += s->kernel[n * unknowns + n];
     for (int64_t n = 0; n < unknowns; n++)
         s->kernel[n * unknowns + n] += RIDGE * trace / (double)unknowns;
     measure_cholesky(s->kernel, unknowns);
     measure_cholesky_solve(s->kernel, unknowns, s->goal, 1);
+    if (by_token)
+        add_up_tokens(s, unknowns);
+}
+
+/* The stream with a 1 behind each token, which the map's constant is multiplied by. */
+static void see_stream(stack *s)
+{
+    int64_t C = s->width;
+    for (int64_t t = 0; t < s->texts * s->tokens; t++) {
+        memcpy(s->seen + t * (C + 1), s->x + t * C, (size_t)C * sizeof *s->seen);
+        s->seen[t * (C + 1) + C] = 1;
+    }
+}
+
+/* R^2 on the texts that are asked about. */
+static double read_place(stack *s, int fit)
+{
+    s->fitted = fitted_texts(s->width, s->tokens, fit);
+    double wrong = 0, all = 0;
+    fit_map(s);
     for (int64_t t = s->asked * s->tokens; t < s->texts * s->tokens; t++) {
-        double place = place_of(s, t), off = guess(s, unknowns, by_token, t) - place;
+        double place = place_of(s, t), off = -place;
+        for (int64_t i = 0; i <= s->width; i++)
+            off += s->goal[i] * (double)s->seen[t * (s->width + 1) + i];
         wrong += off * off;
         all += place * place;
     }
@@ -329,7 +309,6 @@ static double spread_of(const stack *s)
 typedef struct probe {
     const char *spec;
     prove_given g;                            /* of one size */
-    int seeds;                                /* those that are drawn at it: the first so many columns below */
     double r2[FITS][LAYERS + 1][PROVE_SEEDS]; /* how well place can be read after so many layers */
     double spread[LAYERS + 1][PROVE_SEEDS];   /* how far tokens are from their mean */
 } probe;
@@ -340,6 +319,7 @@ static pe_status probe_layers(probe *p, stack *s, int n, uint64_t seed, pe_error
     for (int l = 0; l <= LAYERS; l++) {
         if (l)
             TRY(stack_apply_layer(s, random_at(seed, (uint64_t)l), err));
+        see_stream(s);
         for (int fit = 0; fit < FITS; fit++)
             p->r2[fit][l][n] = read_place(s, fit);
         p->spread[l][n] = spread_of(s);
@@ -347,16 +327,12 @@ static pe_status probe_layers(probe *p, stack *s, int n, uint64_t seed, pe_error
     return PE_OK;
 }
 
-enum { WIDE_SEEDS = 4 }; /* a wide model takes as long as twenty narrow ones */
-
 static pe_status probe_seed(void *with, int n, uint64_t seed, pe_error *err)
 {
     probe *p = with;
     stack s;
     prove_given g = p->g;
     g.seed = seed;
-    if (n >= p->seeds)
-        return PE_OK;
     pe_status status = stack_open(&s, p->spec, &g, err);
     status = status ? status : probe_layers(p, &s, n, seed, err);
     stack_close(&s);
@@ -367,8 +343,7 @@ static pe_status probe_run(probe *p, const char *spec, const prove_given *g, pe_
 {
     p->spec = spec;
     p->g = *g;
-    p->seeds = g->model_dim > 256 ? WIDE_SEEDS : PROVE_SEEDS;
-    return measure_each_seed(probe_seed, p, g, err);
+    return measure_each_seed(probe_seed, p, PROVE_SEEDS, g, err);
 }
 
 /* Sizes that are tried where the claim is given none: heads and width are varied one at a time, up to the width of the
@@ -429,7 +404,7 @@ static void add_last(prove_finding *out, const probe *p, const char *of)
                                "最后一层的 R²，拟合词元太少，不计入" };
     for (int fit = 0; fit < FITS; fit++)
         measure_add_values(out, fits_well(p, fit) ? well : few, probe_fit_name(p, fit, of).is, p->r2[fit][LAYERS],
-                           p->seeds, "");
+                           PROVE_SEEDS, "");
 }
 
 /* After each layer, of the fit on most tokens. */
@@ -439,7 +414,7 @@ static void add_layers(prove_finding *out, const probe *p)
     for (int l = 0; l <= LAYERS; l++) {
         snprintf(of, sizeof of, ", %d", l);
         measure_add_values(out, (words){ "R^2 after so many layers", "已过若干层后的 R²" },
-                           probe_fit_name(p, 0, of).is, p->r2[0][l], p->seeds, "");
+                           probe_fit_name(p, 0, of).is, p->r2[0][l], PROVE_SEEDS, "");
     }
 }
 
@@ -448,12 +423,12 @@ static void add_spreads(prove_finding *out, const probe *p)
     char of[40];
     double share[PROVE_SEEDS];
     for (int l = 0; l <= LAYERS; l++) {
-        for (int n = 0; n < p->seeds; n++)
+        for (int n = 0; n < PROVE_SEEDS; n++)
             share[n] = 100 * p->spread[l][n];
         snprintf(of, sizeof of, ", %d", l);
         measure_add_values(out, (words){ "tokens less their mean, of their size, after layers",
                                          "词元与均值之差的相对大小，已过层数" },
-                           probe_name(p, of).is, share, p->seeds, "%");
+                           probe_name(p, of).is, share, PROVE_SEEDS, "%");
     }
 }
 
@@ -485,7 +460,7 @@ static pe_status probe_control(probe *p, const prove_given *g, pe_error *err)
 /* The most that is read of a place that is not there. */
 static double none_at(const probe *p, int fit, int layer)
 {
-    return measure_spread_among(p->r2[fit][layer], p->seeds).most;
+    return measure_spread_of(p->r2[fit][layer], PROVE_SEEDS).most;
 }
 
 typedef pe_status probe_size_fn(probe_tally *t, probe *p, const prove_given *g, pe_error *err);
@@ -512,7 +487,7 @@ static void add_kept(probe_tally *t, const probe *p, int fit)
     static const words few = { "the same, too few tokens fitted, not counted", "同上，拟合词元太少，不计入" };
     double share[PROVE_SEEDS];
     int read = 0;
-    for (int n = 0; n < p->seeds; n++) {
+    for (int n = 0; n < PROVE_SEEDS; n++) {
         double least = p->r2[fit][0][n];
         if (least <= none_at(&p[1], fit, 0)) {
             t->unread += fits_well(p, fit);
@@ -569,7 +544,7 @@ static pe_status lost_at(probe_tally *t, probe *p, const prove_given *g, pe_erro
 {
     TRY(probe_run(p, g->spec[0], g, err));
     for (int fit = 0; fit < FITS; fit++)
-        for (int n = 0; fits_well(p, fit) && n < p->seeds; n++) {
+        for (int n = 0; fits_well(p, fit) && n < PROVE_SEEDS; n++) {
             bool lost = p->r2[fit][LAYERS][n] <= none_at(&p[1], fit, LAYERS) + PROVE_ROUNDING;
             t->good += lost;
             t->bad += !lost;
@@ -602,7 +577,7 @@ static pe_status mask_at(probe_tally *t, probe *p, const prove_given *g, pe_erro
 {
     TRY(probe_run(p, g->spec[0], g, err));
     for (int fit = 0; fit < FITS; fit++)
-        for (int n = 0; fits_well(p, fit) && n < p->seeds; n++) {
+        for (int n = 0; fits_well(p, fit) && n < PROVE_SEEDS; n++) {
             double last = p->r2[fit][LAYERS][n];
             bool made = last > none_at(&p[1], fit, LAYERS) + PROVE_ROUNDING && last > p->r2[fit][0][n];
             t->good += made;

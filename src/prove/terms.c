@@ -283,7 +283,7 @@ static words where(const terms_found *f)
 typedef struct terms_run {
     const char *spec;
     const prove_given *g;
-    terms_found f[PROVE_SEEDS];
+    terms_found f[MEASURE_RUNS];
 } terms_run;
 
 static pe_status terms_seed(void *with, int n, uint64_t seed, pe_error *err)
@@ -299,14 +299,15 @@ static pe_status tally_row(void *with, const char *spec, const prove_given *g, p
 {
     measure_tally *t = with;
     terms_run r = { .spec = spec, .g = g };
-    double moved[PROVE_SEEDS];
-    TRY(measure_each_seed(terms_seed, &r, g, err));
+    double moved[MEASURE_RUNS];
+    int runs = measure_runs(g);
+    TRY(measure_each_seed(terms_seed, &r, runs, g, err));
     terms_found any = r.f[0];
-    for (int n = 0; n < PROVE_SEEDS; n++) {
+    for (int n = 0; n < runs; n++) {
         any.position |= r.f[n].position;
         moved[n] = r.f[n].moved;
     }
-    measure_spread s = measure_spread_of(moved);
+    measure_spread s = measure_spread_of(moved, runs);
     measure_add_spread(t->out, where(&any), spec, s, "");
     measure_count(t, s.most < PROVE_ROUNDING);
     return PE_OK;
@@ -394,8 +395,8 @@ static const prove_claim claims[] = {
       .put = { "Position enters its score only as i - j.", "位置只以 i - j 的形式进入它的分数。" },
       .source = "Shaw et al. 2018 (arXiv:1803.02155); Su et al. 2021, 2.3 (arXiv:2104.09864)",
       .rule = { "It holds if no score changes by more than rounding (1e-9 of its size) as all tokens move by "
-                "one step, near or far, in each of 20 seeds.",
-                "成立的条件：20 个随机种子下，所有词元一起平移（近处或远处）时，分数的变化都不超过舍入误差（其大小的 1e-9）。" },
+                "one step, near or far, in each seed.",
+                "成立的条件：每个随机种子下，所有词元一起平移（近处或远处）时，分数的变化都不超过舍入误差（其大小的 1e-9）。" },
       .sizes = MEASURE_SIZES,
       .given = { .length = 16, .seed = 6, .causal = true },
       .measure = measure_edits,

@@ -47,8 +47,8 @@ static pe_status cosine_seed(void *with, int n, uint64_t seed, pe_error *err)
 static pe_status add_cosine(measure_spread *s, prove_finding *out, const prove_given *g, int64_t width, pe_error *err)
 {
     cosines a = { .spec = g->spec[0], .g = measure_at_width(g, width) };
-    TRY(measure_each_seed(cosine_seed, &a, &a.g, err));
-    *s = measure_spread_of(a.mean);
+    TRY(measure_each_seed(cosine_seed, &a, PROVE_SEEDS, &a.g, err));
+    *s = measure_spread_of(a.mean, PROVE_SEEDS);
     measure_add_spread(out, (words){ "mean |cos| of words and codes", "词向量与位置编码夹角余弦的平均绝对值" },
                        measure_named("d = ", (double)width).is, *s, "");
     return PE_OK;
@@ -390,14 +390,13 @@ static pe_status add_reading(measure_tally *t, adding *a, const prove_given *g, 
 {
     char of[96];
     a->g = measure_at_width(g, width);
-    TRY(measure_each_seed(adding_seed, a, &a->g, err));
-    measure_spread place = measure_spread_of(a->place), word = measure_spread_of(a->word);
+    TRY(measure_each_seed(adding_seed, a, PROVE_SEEDS, &a->g, err));
+    measure_spread place = measure_spread_of(a->place, PROVE_SEEDS), word = measure_spread_of(a->word, PROVE_SEEDS);
     measure_count(t, place.least > 100 - 1e-6 && word.least > 100 - 1e-6);
     snprintf(of, sizeof of, "d = %lld, %lld words", (long long)width, (long long)a->words);
     measure_add_spread(t->out, (words){ "places read right", "位置读对的比例" }, of, place, "%");
     measure_add_spread(t->out, (words){ "words read right", "词读对的比例" }, of, word, "%");
-    measure_add_spread(t->out, (words){ "mean error of the place", "位置的平均误差" }, of, measure_spread_of(a->off),
-                       "");
+    measure_add_values(t->out, (words){ "mean error of the place", "位置的平均误差" }, of, a->off, PROVE_SEEDS, "");
     return PE_OK;
 }
 

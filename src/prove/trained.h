@@ -24,7 +24,7 @@ struct prove_models {
     int32_t *text;
 };
 
-/* Those of one encoding: a spec of this name, with any keys. */
+/* Those of one encoding: of just this spec; where there are none, of a spec that begins with it, with more keys. */
 typedef struct trained_group {
     const char *name;
     const prove_models *from;
@@ -59,8 +59,9 @@ static inline int doublings_of(int64_t tokens)
     return k;
 }
 
-/* The claims (trained_codes.c, trained_layers.c, trained_scores.c). */
+/* The claims (trained_codes.c, trained_losses.c, trained_layers.c, trained_scores.c). */
 prove_measure_fn measure_trained_orthogonal, measure_trained_adding, measure_trained_table;
+prove_measure_fn measure_trained_concatenating, measure_trained_learned;
 prove_measure_fn measure_trained_residuals;
 prove_measure_fn measure_trained_reach, measure_trained_decay, measure_trained_bf16;
 

@@ -117,11 +117,12 @@ pe_status trained_find(trained_group *out, const prove_given *g, const char *nam
         return io_fail(err, PE_ERR_UNSUITED,
                        "is measured on trained models, which are not here; give their folder with --models FOLDER "
                        "(models/ of posenc's sources, or what posenc report RUN --models wrote)");
-    for (int n = 0; n < g->models->count && out->count < TRAINED_SEEDS; n++) {
-        const char *spec = pe_encoding_spec(model_encoding(g->models->one[n].m));
-        if (!strncmp(spec, name, size) && (!spec[size] || spec[size] == ':'))
-            out->one[out->count++] = &g->models->one[n];
-    }
+    for (int more = 0; more < 2 && !out->count; more++)
+        for (int n = 0; n < g->models->count && out->count < TRAINED_SEEDS; n++) {
+            const char *spec = pe_encoding_spec(model_encoding(g->models->one[n].m));
+            if (!strncmp(spec, name, size) && (!spec[size] || (more && strchr(":,", spec[size]))))
+                out->one[out->count++] = &g->models->one[n];
+        }
     return out->count ? PE_OK
                       : io_fail(err, PE_ERR_UNSUITED, "there is no trained model of %s among those of --models", name);
 }

@@ -97,7 +97,7 @@ pe_status show_add(show_sheet *to, const show_view *v, const show_subject *s, co
  *
  * Three words at three positions, one of them looks at all: every number is the library's, and every line is an
  * equation whose sides agree to the digits shown. */
-#define WALK_STEPS_MAX 28 /* parts, their terms, and what every walk has */
+#define WALK_STEPS_MAX 29 /* parts, their terms, and what every walk has */
 #define WALK_DIM_MAX 64
 #define WALK_HEADS_MAX 64
 

@@ -43,6 +43,8 @@ typedef struct walk_scene {
     int64_t R;
     double x[TOKENS * WIDTH_MAX], y[TOKENS * WIDTH_MAX]; /* (T, dim), (T, D): before and after the codes */
     attending plain, with;
+    int moved[TOKENS]; /* the word that stands at each place after two that are not the query have changed places */
+    double plain_moved[WIDTH_MAX], with_moved[WIDTH_MAX]; /* the outputs of that; where both are seen */
     double wide[WALK_HEADS_MAX * WIDTH_MAX]; /* (H, D) of all heads, of which one is followed */
     char text[TEXT_ROOM];
 } walk_scene;

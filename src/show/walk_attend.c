@@ -251,12 +251,10 @@ static const char *attend_formula(const pe_encoding *e)
 static void attend_change_step(walk *w, walk_scene *s)
 {
     static const words title = { "what has changed", "变化" };
-    static const words note = { "Without an encoding, nothing here would change if the words changed places.",
-                                "没有位置编码时，词换了位置，上面的结果也不会变。" };
     static const words names[] = { { "without", "无编码" },
                                    { "with", "有编码" },
                                    { "with - without", "有编码 - 无编码" } };
-    walk_begin(w, title, NULL, note);
+    walk_begin(w, title, NULL, none);
     for (int j = 0; j < TOKENS; j++) {
         if (!s->seen[j])
             continue;
@@ -269,6 +267,41 @@ static void attend_change_step(walk *w, walk_scene *s)
     walk_vector(w, walk_name("out, %s", say(names[1], w->language)).text, NULL, s->with.out, s->with.D);
 }
 
+/* "bites dog man": who stands at each place. */
+static const char *attend_order(walk_scene *s, const int *order)
+{
+    tell t = tell_into(s->text, sizeof s->text);
+    for (int j = 0; j < TOKENS; j++)
+        tell_say(&t, "%s%s", j ? " " : "", walk_word(s, order ? order[j] : j));
+    return s->text;
+}
+
+/* Where a word is not seen, an exchange would change who is seen. */
+static void attend_exchange_step(walk *w, walk_scene *s)
+{
+    static const words title = { "the other two words change places", "另外两个词交换位置" };
+    static const words note = { "Without an encoding the query gets what it got before; what differs with it is what "
+                                "the encoding makes of the places.",
+                                "没有位置编码时，查询得到的与交换前相同；有编码时的差别就是编码对位置的区分。" };
+    static const words same = { "The query gets what it got before: without an encoding attention is blind to order.",
+                                "查询得到的与交换前相同：没有位置编码的注意力看不到顺序。" };
+    static const words names[] = { { "before", "交换前" },
+                                   { "after", "交换后" },
+                                   { "out, without", "out, 无编码" },
+                                   { "out, with", "out, 有编码" } };
+    bool encoded = pe_encoding_hooks(s->e) != 0;
+    walk_begin(w, title, NULL, encoded ? note : same);
+    walk_sentence(w, walk_name("%s: %s", say(names[0], w->language), attend_order(s, NULL)).text);
+    walk_sentence(w, walk_name("%s: %s", say(names[1], w->language), attend_order(s, s->moved)).text);
+    for (int n = 0; n < (encoded ? 2 : 1); n++)
+        for (int after = 0; after < 2; after++) {
+            const attending *a = n ? &s->with : &s->plain;
+            const double *moved = n ? s->with_moved : s->plain_moved;
+            name_text name = walk_name("%s, %s", say(names[2 + n], w->language), say(names[after], w->language));
+            walk_vector(w, name.text, NULL, after ? moved : a->out, a->D);
+        }
+}
+
 void walk_attend(walk *w, walk_scene *s)
 {
     static const words plain = { "attention without the encoding", "没有位置编码的注意力" };
@@ -279,8 +312,10 @@ void walk_attend(walk *w, walk_scene *s)
     };
     bool own = pe_encoding_scale(s->e) != pe_encoding_scale(s->none);
     attend_step(w, s, &s->plain, plain, attend_formula(s->none), own ? same : none);
-    if (!pe_encoding_hooks(s->e))
-        return;
-    attend_step(w, s, &s->with, with, attend_formula(s->e), none);
-    attend_change_step(w, s);
+    if (pe_encoding_hooks(s->e)) {
+        attend_step(w, s, &s->with, with, attend_formula(s->e), none);
+        attend_change_step(w, s);
+    }
+    if (!s->hidden)
+        attend_exchange_step(w, s);
 }

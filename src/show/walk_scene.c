@@ -332,7 +332,54 @@ static void attending_begin(attending *a, const walk_scene *s, const pe_encoding
     a->q_at.axes = a->k_at.axes = pe_encoding_axes(e);
 }
 
-/* Fills in plain and with. */
+static void scene_move_row(const walk_scene *s, double *x, int64_t width)
+{
+    double from[TOKENS * WIDTH_MAX];
+    memcpy(from, x, (size_t)(TOKENS * width) * sizeof *x);
+    for (int j = 0; j < TOKENS; j++)
+        memcpy(x + j * width, from + s->moved[j] * width, (size_t)width * sizeof *x);
+}
+
+/* The output of the query where the other two words have changed places. */
+static pe_status scene_attend_moved(double out[WIDTH_MAX], walk_scene *s, const attending *was, pe_error *err)
+{
+    attending a;
+    attending_begin(&a, s, was->e, was->params, was->from, was->D);
+    a.scale = was->scale;
+    TRY(attending_ask_library(&a, s, err));
+    memcpy(out, a.out, sizeof a.out);
+    return PE_OK;
+}
+
+/* A gate is the sum of what the words up to it forget, which words take with them. */
+static void scene_move_gates(walk_scene *s)
+{
+    double own[TOKENS];
+    for (int j = 0; j < TOKENS; j++)
+        own[j] = s->gate[j] - (j ? s->gate[j - 1] : 0);
+    scene_move_row(s, own, 1);
+    for (int j = 0; j < TOKENS; j++)
+        s->gate[j] = own[j] + (j ? s->gate[j - 1] : 0);
+}
+
+static pe_status scene_attend_exchanged(walk_scene *s, pe_error *err)
+{
+    int other = s->query == 0 ? 1 : 0, last = s->query == TOKENS - 1 ? TOKENS - 2 : TOKENS - 1;
+    for (int j = 0; j < TOKENS; j++)
+        s->moved[j] = j == other ? last : j == last ? other : j;
+    double gate[TOKENS];
+    memcpy(gate, s->gate, sizeof gate);
+    scene_move_row(s, s->x, s->dim);
+    scene_move_gates(s);
+    pe_status status = scene_embed_tokens(s, err);
+    status = status ? status : scene_attend_moved(s->with_moved, s, &s->with, err);
+    status = status ? status : scene_attend_moved(s->plain_moved, s, &s->plain, err);
+    scene_move_row(s, s->x, s->dim); /* an exchange undoes itself */
+    memcpy(s->gate, gate, sizeof gate);
+    return status ? status : scene_embed_tokens(s, err);
+}
+
+/* Fills in plain and with, and their outputs after an exchange. */
 static pe_status scene_attend(walk_scene *s, pe_error *err)
 {
     attending_begin(&s->with, s, s->e, s->params, s->y, s->D);
@@ -341,7 +388,8 @@ static pe_status scene_attend(walk_scene *s, pe_error *err)
     TRY(attending_terms(&s->with, s, err)); /* which finds out what is seen */
     TRY(attending_rotate(&s->plain, s, err));
     TRY(attending_attend(&s->with, s, err));
-    return attending_attend(&s->plain, s, err);
+    TRY(attending_attend(&s->plain, s, err));
+    return scene_attend_exchanged(s, err);
 }
 
 /* ---------------------------------------------------------------- all of it */

@@ -9,8 +9,8 @@ const adding: Scene = {
   id: "adding",
   title: { en: "Add it or put it beside?", zh: "相加还是拼接？" },
   lead: {
-    en: "Adding a code to a word looks like mixing two colours. But a wide space has room: word and code hardly overlap, and a linear map reads both from their sum. Putting the code beside the word says the same and costs parameters.",
-    zh: "把编码加到词上，听起来像把两种颜色混在一起。可是高维空间很宽敞：词与编码几乎正交，线性映射能从和里把两者都读出来。拼在旁边说的是同一件事，却要更多参数。",
+    en: "Adding a code to a word looks like mixing two colours. But a wide space has room: word and code hardly overlap, and a linear map reads both from their sum. Putting the code beside the word costs parameters, and small models that we trained did better with it.",
+    zh: "把编码加到词上，听起来像把两种颜色混在一起。可是高维空间很宽敞：词与编码几乎正交，线性映射能从和里把两者都读出来。拼在旁边要更多参数，而我们训练的小模型这样更好。",
   },
   formulas: { same: tex`(x+p)\,W = [x,\,p]\begin{pmatrix}W\\ W\end{pmatrix}` },
   text: {
