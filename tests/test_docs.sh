@@ -48,6 +48,9 @@ for census in rope_census layer_census table_census; do
 done
 
 # docs/results.md: tables that are made again from what the races wrote into docs/results/*.csv.
+table_below() { # table_below FILE HEADER: its rows, without marks
+  awk -v header="$2" '/^$/ { on = 0 } on > 1 { print } on { on = 2 } index($0, header) == 1 { on = 1 }' "$1" | sed '/^|---/d' | tr -d '*`'
+}
 race_table() { # race_table RACE HEADER [digits]: bits, or the share of right digits with its deviation over seeds
   awk -F'"' -v digits="${3:-}" 'NR > 1 {
       split($1, at, ","); split($3, bits, ","); split($5, right, ",")
@@ -67,13 +70,36 @@ race_table() { # race_table RACE HEADER [digits]: bits, or the share of right di
         print line
       }
     }' "docs/results/$1.csv" | sort >"$work/race"
-  awk -v header="$2" '/^$/ { on = 0 } on > 1 { print } on { on = 2 } index($0, header) == 1 { on = 1 }' docs/results.md |
-    sed '/^|---/d' | tr -d '*`' | sort >"$work/table"
+  table_below docs/results.md "$2" | sort >"$work/table"
   [ -s "$work/table" ] && diff "$work/race" "$work/table"
 }
 check "docs/results.md: passkey.csv" race_table passkey "| right digits, % | 32 |" digits
 check "docs/results.md: recall.csv" race_table recall "| right answers, % | 32 |" digits
 check "docs/results.md: masked.csv" race_table masked "| bits per predicted token | 256 | 512 |"
+
+# The race on books: books.csv has the table; the READMEs have some rows of it, and the picture the rows of README.
+books_rows() { # books_rows [short]: lines of the table in results.md, or up to 4096 as in the READMEs
+  awk -F'"' -v short="${1:-}" 'NR > 1 {
+    split($3, v, ",")
+    line = "| " $2 " | " v[2] " | " v[3] " | " v[4] " | " v[5] " | " v[6] " |"
+    print short ? line : line " " v[7] " | " v[8] (v[9] == "cannot" ? "" : ", " v[9]) " |"
+  }' docs/results/books.csv
+}
+books_table() { diff <(books_rows) <(table_below docs/results.md "| encoding | 256 |"); }
+books_readme() { # books_readme README HEADER: leaves the rows in English
+  table_below "$1" "$2" | sed 's/，测试时用 YaRN/, YaRN at test/; s/，相加/, added/; s/不可用/cannot/g' >"$work/$1.rows"
+  [ -s "$work/$1.rows" ] && ! grep -vxFf <(books_rows short) "$work/$1.rows"
+}
+books_picture() { # "t5: 2.03 at 256, then 2.01 at 4096." of each row of README, in its order
+  awk -F' [|] ' '{ sub(/^[|] /, "", $1); sub(/ [|]$/, "", $6)
+    print $1 ": " $2 + 0 " at 256, then " ($6 == "cannot" ? $6 : $6 + 0 " at 4096") "." }' "$work/README.md.rows" >"$work/picture"
+  diff "$work/picture" <(sed -n 's/^<desc>[^.]*\. \(.*\) <.desc>$/\1/p' docs/results/extrapolation.svg | sed 's/\. /.\n/g')
+}
+check "docs/results.md: books.csv" books_table
+check "README.md: books.csv" books_readme README.md "| bits per byte at |"
+check "README.zh-CN.md: books.csv" books_readme README.zh-CN.md "| 每字节比特数"
+check "both READMEs have the same rows" diff "$work/README.md.rows" "$work/README.zh-CN.md.rows"
+check "docs/results/extrapolation.svg: the rows of README" books_picture
 
 # Whole programs of the docs (```c run) compile and end well.
 run_program() {
