@@ -315,6 +315,10 @@ TEST(kinds_of_models_are_as_good_as_their_losses)
     assert_non_null(strstr(f.because.en, "models that add are better"));
     put(knows_a(made("alibi", 2), 0.18), "alibi", 2, LENGTH); /* seeds that are farther apart than the kinds are no kind's */
     assert_int_equal(compared("rope", "alibi").verdict, PROVE_HOLDS);
+    put(knows_a(made("alibi", 2), 0.23), "alibi", 2, LENGTH); /* better both, by less than that */
+    f = compared("rope", "alibi");
+    assert_int_equal(f.verdict, PROVE_DEPENDS);
+    assert_non_null(strstr(f.because.en, "so few do not decide it"));
 }
 
 /* A code that grows with the position hides the word: better nearby, worse far away. */

@@ -36,11 +36,13 @@ static const prove_claim claims[] = {
       .source = "Kazemnejad 2019 (kazemnejad.com/blog/transformer_architecture_positional_encoding)",
       .rule = { "One kind is better at a length if each of its models has fewer bits per byte than each of the other, by "
                 "more than the models of either kind are apart: seeds alone do that in one of 130 draws of three against "
-                "three. It holds if neither is at the trained length, twice and four times that, and is refuted if one is "
-                "at all. Both are as wide, codes included. Control: models without an encoding, which both must beat.",
+                "three. It is refuted if one kind is at the trained length, at twice and at four times that, and holds if "
+                "none is and at no length all of one kind are better by less. Both are as wide, codes included. Control: "
+                "models without an encoding, which both must beat.",
                 "某一长度上一类更好的条件：它的每个模型的每字节比特数都低于另一类的每个模型，且差距大于任一类模型之间的差异"
-                "（三对三时，仅随机种子就如此的概率约为 1/130）。在训练长度及其两倍、四倍上都没有更好的一类则成立；每个"
-                "长度上都有则不成立。两类宽度相同（含编码）。对照：没有位置编码的模型，两类都必须更好。" },
+                "（三对三时，仅随机种子就如此的概率约为 1/130）。在训练长度及其两倍、四倍上都有更好的一类则不成立；都没有，"
+                "且没有一个长度上某类全部更好但差距更小，则成立。两类宽度相同（含编码）。对照：没有位置编码的模型，两类都"
+                "必须更好。" },
       .given = { .spec = { "sinusoidal", "sinusoidal:join=concat", "none" } },
       .trained = true,
       .measure = measure_trained_concatenating },
@@ -102,11 +104,11 @@ static const prove_claim claims[] = {
       .source = "Vaswani et al. 2017, 3.5 and table 3 (arXiv:1706.03762)",
       .rule = { "One kind is better if each of its models has fewer bits per byte than each of the other, by more than "
                 "the models of either kind are apart: seeds alone do that in one of 130 draws of three against three. It "
-                "holds if neither is, at the trained length: past it a table has no rows. Control: models without an "
-                "encoding, which both must beat.",
+                "holds if neither is, at the trained length (past it a table has no rows); if all of one kind are better, "
+                "but by less, it is open. Control: models without an encoding, which both must beat.",
                 "一类更好的条件：它的每个模型的每字节比特数都低于另一类的每个模型，且差距大于任一类模型之间的差异（三对三"
-                "时，仅随机种子就如此的概率约为 1/130）。在训练长度上都不更好则成立；超出训练长度后位置表没有行。对照：没有"
-                "位置编码的模型，两类都必须更好。" },
+                "时，仅随机种子就如此的概率约为 1/130）。在训练长度上都不更好则成立（超出训练长度后位置表没有行）；一类全部"
+                "更好但差距更小，则未定。对照：没有位置编码的模型，两类都必须更好。" },
       .given = { .spec = { "learned", "sinusoidal", "none" } },
       .trained = true,
       .measure = measure_trained_learned },

@@ -71,6 +71,13 @@ static int better(const kind *a, const kind *b)
     return y.least - x.most > apart ? -1 : x.least - y.most > apart ? 1 : 0;
 }
 
+/* Every model of one kind is better than every one of the other, by however little. */
+static bool parted(const kind *a, const kind *b)
+{
+    measure_spread x = measure_spread_of(a->bits, a->group.count), y = measure_spread_of(b->bits, b->group.count);
+    return x.most < y.least || y.most < x.least;
+}
+
 /* What is said: HOLDS, REFUTED with the first kind or the second better everywhere, DEPENDS. */
 typedef struct told {
     words alike, first, second, depends;
@@ -82,12 +89,15 @@ static pe_status measure_kinds(prove_finding *out, const prove_given *g, const t
     static const words untold = { "A kind of models is no better than models without an encoding: it has not learned to "
                                   "use its codes, and there is nothing to compare.",
                                   "有一类模型并不比没有位置编码的更好：它没有学会使用编码，无从比较。" };
+    static const words undecided = { "Every model of one kind is better than every one of the other, by less than seeds "
+                                     "are apart: so few do not decide it.",
+                                     "一类的每个模型都好于另一类的每个模型，但差距小于随机种子之间的差异：这么少的模型无法定论。" };
     static const words what[] = { { "bits per byte, windows of n", "每字节比特数，窗口长 n" },
                                   { "control: bits per byte, windows of n", "对照：每字节比特数，窗口长 n" } };
     measure_tally tally = { .out = out };
     kind k[3] = { 0 };
     int wins[2] = { 0, 0 };
-    bool learned = true;
+    bool learned = true, open = false;
     for (int i = 0; i < 3; i++)
         TRY(trained_find(&k[i].group, g, g->spec[i], err));
     for (int n = 0, times = 1; n < LENGTHS; n++, times *= 2) {
@@ -99,16 +109,22 @@ static pe_status measure_kinds(prove_finding *out, const prove_given *g, const t
             add_kind(out, what[i == 2], &k[i], times);
         int best = better(&k[0], &k[1]);
         measure_count(&tally, !best);
+        open = open || (!best && parted(&k[0], &k[1]));
         if (best)
             wins[best > 0]++;
         learned = learned && (n || (better(&k[2], &k[0]) > 0 && better(&k[2], &k[1]) > 0));
     }
     const words because[PROVE_VERDICT_COUNT] = {
-        say->alike, wins[0] && wins[1] ? say->depends : wins[0] ? say->first : say->second, say->depends
+        say->alike, wins[0] && wins[1] ? say->depends : wins[0] ? say->first : say->second,
+        tally.bad ? say->depends : undecided
     };
     measure_add_first(out, (words){ "lengths at which one kind is better", "其中一类更好的长度数" },
                       measure_named("/ ", tally.good + tally.bad).is, tally.bad, "");
-    prove_verdict v = !tally.bad ? PROVE_HOLDS : tally.good || (wins[0] && wins[1]) ? PROVE_DEPENDS : PROVE_REFUTED;
+    prove_verdict v = PROVE_REFUTED;
+    if (!tally.bad)
+        v = open ? PROVE_DEPENDS : PROVE_HOLDS;
+    else if (tally.good || (wins[0] && wins[1]))
+        v = PROVE_DEPENDS;
     prove_say(out, learned ? v : PROVE_REFUTED, learned ? because[v] : untold);
     return PE_OK;
 }
