@@ -18,7 +18,7 @@ typedef struct rotated_pairs {
     int word;
     const double *from, *to; /* (D): before and after */
     pe_pair pair[PAIRS_MAX];
-    const pe_tensor *trained;             /* frequencies of each axis that are trained; NULL: a pair has one, of its axis */
+    const pe_tensor *trained; /* frequencies of each axis; NULL: a pair has one, of its axis */
     double wave[PAIRS_MAX][PE_AXES_MAX]; /* radians per position, of each axis */
     double cosine[PAIRS_MAX], sine[PAIRS_MAX];
     int64_t count;
