@@ -292,7 +292,8 @@ void job_note_alike(const cli_args *a, const pe_encoding *e)
     pe_inputs in = pe_encoding_inputs(e);
     if (in.gates)
         cli_note(a,
-                 "%.200s takes a gate per token; here all tokens are alike: head h forgets by exp(-2^-(h+1)) per token",
+                 "%.200s takes a gate per token; here all tokens are alike: head h forgets by exp(-2^-(h+1)) per "
+                 "position",
                  pe_encoding_spec(e));
     if (in.relative)
         cli_note(a, "%.200s takes a vector per token; here all tokens have the same one, drawn at random",
