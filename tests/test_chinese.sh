@@ -33,6 +33,11 @@ speaks dogs
 speaks explain "$model"
 speaks explain "$model" --for vllm
 speaks extend "$model" --to 512k
+printf '{"model_type":"llama","hidden_size":64,"num_attention_heads":4,"num_hidden_layers":2,"max_position_embeddings":128,"dual_chunk_attention_config":{"original_max_position_embeddings":64}}' >chunks.json
+"$POSENC" explain chunks.json --lang zh >said
+check "explain: dual chunks are Chinese" grep -q '训练长度为 64 个位置' said
+"$POSENC" show forget inkling --view decay --lang zh >said 2>&1
+check "show: inputs per token are Chinese" test -z "$(grep -F '[en]' said)"
 speaks prove --list
 speaks walk fire --dim 4
 "$POSENC" race -e none,rope,learned --steps 2 --layers 1 --width 16 --heads 2 --test 1x,4x --out r --lang zh >said 2>said.err

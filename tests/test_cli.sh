@@ -300,6 +300,10 @@ expect 3 "2 sequences of 2 tokens need (2, 1) or (2, 2, 1)" posenc apply rope --
 expect 0 "rope:learned=heads: (2, 2, 1, 4) float32" posenc apply rope:learned=heads --in batch.npy
 expect 0 "       0.5      -0.25          0" posenc bias alibi --pos half.npy
 expect 0 "       0.5      -0.25          0" posenc bias forget --heads 2 --pos half.npy
+for verb in "bias forget -n 2" "show forget --view decay" "prove forget --properties"; do
+  expect 0 "forget takes a gate per token; here all tokens are alike" posenc $verb
+done
+expect 0 "inkling takes a vector per token; here all tokens have the same one" posenc show inkling --view decay
 check "help says which positions a file may hold" grep -q "fractions where the" <(posenc table --help)
 
 # ---- what is not printed is not computed

@@ -75,6 +75,9 @@ done <<T
 0|a?b?c?dé|posenc explain orders.json --lenient
 0|"kind": "a\\u009bb\\u202ec\\u2066dé"|posenc explain orders.json --lenient --json
 0|same|posenc diff llama.json llama.json
+1|encoding forget|posenc diff forget alibi
+1|Different|posenc diff rope+forget rope+alibi
+0|same|posenc diff forget forget
 1|high 4 |posenc diff llama.json other.json
 1|theta 500000 |posenc diff llama.json qwen.json
 1|served 131072 |posenc diff llama.json qwen.json

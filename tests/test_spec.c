@@ -467,6 +467,13 @@ TEST(a_typing_error_is_answered_by_the_nearest_word)
     printf("%ld typing errors answered\n", typos);
 }
 
+TEST(a_method_that_is_no_row_is_answered_by_the_docs)
+{
+    static const char *const names[] = { "string", "grape", "dual-chunk", "stick-breaking", "drope" };
+    for (int i = 0; i < COUNT(names); i++)
+        assert_spec_refused(names[i], PE_ERR_SPEC, names[i], "docs/encodings.md");
+}
+
 TEST(what_is_no_typing_error_is_answered_by_the_list)
 {
     assert_spec_refused("qwertyuiopasdf", PE_ERR_SPEC, "qwertyuiopasdf", "none, integer");

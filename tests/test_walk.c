@@ -568,6 +568,36 @@ TEST(specs_of_every_kind_walk_and_agree)
         }
 }
 
+static bool prints(const walk *w, const char *text)
+{
+    return strstr(printed(w), text);
+}
+
+/* Frequencies of each axis that are trained: the angle is their sum over the axes, and each head has its own. */
+TEST(trained_axes_add_up_to_the_angle)
+{
+    walk_request r = ask(5, 4);
+    const walk *w = walk_of("rope:axes=2,learned=heads,start=mixed", r);
+    walk_spec("rope:axes=2,learned=heads,start=mixed", r);
+    walk_spec("rope:axes=2,learned=shared", r);
+    assert_true(prints(w, "= 5 · 0.9952 + 5 · 0.09802 = 5.466\n") && prints(w, "f_0[1]"));
+    assert_true(!prints(w, "rounds its angles"));
+    r.head = 3;
+    const walk *other = walk_of("rope:axes=2,learned=heads,start=mixed", r);
+    assert_true(*vector_of(step_titled(w, "the frequency of each pair"), "f_0[0]", 1) !=
+                *vector_of(step_titled(other, "the frequency of each pair"), "f_0[0]", 1));
+}
+
+/* Pairs without a frequency whose sine is 1 have no angle. */
+TEST(still_pairs_of_sine_one_have_no_angle)
+{
+    walk_request r = ask(5, 8);
+    const walk *w = walk_of("fope:still=1,trained=64", r);
+    walk_spec("fope:still=1,trained=64", r);
+    assert_true(prints(w, "S_2 = 1\n") && prints(w, "= S_2 = 1\n"));
+    assert_true(!prints(w, "angle_2"));
+}
+
 /* What multiplies a query where no pair rotates is told with its numbers, and nothing is called a rotation. */
 TEST(a_factor_on_queries_is_told_where_nothing_rotates)
 {

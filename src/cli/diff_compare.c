@@ -64,6 +64,12 @@ static void compare_keys(diff_result *r, const char *a, const char *b)
     }
 }
 
+static bool takes_inputs(const pe_encoding *e)
+{
+    pe_inputs in = pe_encoding_inputs(e);
+    return in.gates || in.relative;
+}
+
 /* Keys whose effect is not in the tables, embeddings and biases that are compared. */
 static bool is_hidden(const diff_result *r, const pe_encoding *a, const pe_encoding *b)
 {
@@ -73,6 +79,8 @@ static bool is_hidden(const diff_result *r, const pe_encoding *a, const pe_encod
                   (pe_encoding_hooks(a) | pe_encoding_hooks(b)) & content;
     if (pe_encoding_hooks(a) != pe_encoding_hooks(b) || pe_encoding_axes(a) != pe_encoding_axes(b))
         return true;
+    if (takes_inputs(a) != takes_inputs(b) || (takes_inputs(a) && r->keys && !strcmp(r->key[0].key, "encoding")))
+        return true; /* made from what the tokens hold: the numbers below stand in for them */
     for (int i = 0; i < r->keys; i++)
         for (int k = 0; k < CLI_COUNT(keys); k++)
             if (opaque || !strcmp(r->key[i].key, keys[k]))

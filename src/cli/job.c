@@ -287,6 +287,19 @@ static void add_encoding(result *out, const pe_encoding *e)
     result_close(out);
 }
 
+void job_note_alike(const cli_args *a, const pe_encoding *e)
+{
+    pe_inputs in = pe_encoding_inputs(e);
+    if (in.gates)
+        cli_note(a,
+                 "%.200s takes a gate per token; here all tokens are alike: head h forgets by exp(-2^-(h+1)) per "
+                 "position",
+                 pe_encoding_spec(e));
+    if (in.relative)
+        cli_note(a, "%.200s takes a vector per token; here all tokens have the same one, drawn at random",
+                 pe_encoding_spec(e));
+}
+
 /* The array passes to the tree. */
 static void add_data(cli_job *j)
 {

@@ -39,6 +39,8 @@ cli_exit job_load(const cli_job *j, io_array *out, const char *option, unsigned 
 cli_exit job_positions(cli_job *j, pe_positions *out, const char *option, int64_t tokens);
 /* The same from --pos, which may also have (batch, tokens) and (batch, tokens, axes). */
 cli_exit job_positions_of(cli_job *j, int64_t batch, int64_t tokens);
+/* Where the encoding takes inputs per token (a gate, a vector): on stderr, which ones the tool makes. */
+void job_note_alike(const cli_args *a, const pe_encoding *e);
 /* A call of the library failed on this job's data: whose fault, and the sentence. */
 cli_exit job_fail(const cli_job *j, const pe_error *err);
 

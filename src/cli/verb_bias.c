@@ -61,10 +61,7 @@ static cli_exit check_stage(const cli_job *j)
     if (!has_terms(j, stage_of(j)))
         cli_note(j->args, "%s adds nothing %s the scale: all zeros", pe_encoding_spec(j->e),
                  cli_text(j->args, "stage"));
-    if (pe_encoding_inputs(j->e).gates)
-        cli_note(j->args,
-                 "%s takes a gate per token; here all tokens are alike: head h forgets by exp(-2^-(h+1)) per token",
-                 pe_encoding_spec(j->e));
+    job_note_alike(j->args, j->e);
     return CLI_OK;
 }
 

@@ -105,6 +105,7 @@ static cli_exit read_operands(prove_run *r)
             continue;
         r->specs++;
         if (!pe_encoding_new(&e, word, job_shape(a), &err)) {
+            job_note_alike(a, e);
             pe_encoding_free(e);
             continue;
         }

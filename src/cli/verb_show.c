@@ -540,6 +540,8 @@ static cli_exit show_work(show_job *j)
         return show_list(j);
     CLI_TRY(views_check(j));
     options_tell_idle(j);
+    for (int i = 0; i < j->subjects; i++)
+        job_note_alike(j->args, j->subject[i]->e);
     CLI_TRY(show_make_figures(j));
     CLI_TRY(show_write(j));
     views_tell_others(j);

@@ -56,6 +56,9 @@ static void enumerate(char *out, size_t cap, const char *const *list, int count)
     }
 }
 
+/* Methods that docs/encodings.md has under "Not a row, and why". */
+static const char no_rows[] = "string|grape|dual-chunk|dual-chunks|dca|stick-breaking|drope";
+
 /* also[i] (or also NULL): names that others use for list[i]. */
 static pe_status unknown(pe_error *err, const char *where, const char *what, slice word, const char *const *list,
                          const char *const *also, int count)
@@ -106,6 +109,9 @@ static pe_status find_row(slice name, const row **out, pe_error *err)
             return spec_row_fits(pe_rows[i], err);
         }
     }
+    if (among(name, no_rows))
+        return pe_fail(err, PE_ERR_SPEC, "%.*s is no encoding here; docs/encodings.md says why, and what to use",
+                       SHOW(name));
     return unknown(err, "", "encoding", name, list, also, pe_row_count);
 }
 

@@ -147,6 +147,8 @@ static void tell_mixture(const part *p, const pe_question *of, bool sine, tell *
 static void tell_fope_pair(const part *p, const pe_question *of, tell *out)
 {
     if (of->element >= p->mix.pairs) {
+        if (p->mix.still != 0) /* no angle has a cosine and a sine of 1 */
+            tell_say(out, "C_%" PRId64 " = 1\nS_%" PRId64 " = 1\n", of->element, of->element);
         tell_say(out, "0");
         return;
     }

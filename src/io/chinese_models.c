@@ -7,6 +7,11 @@
 
 /* clang-format off */
 const words chinese_models[] = {
+    { "trained at {} positions, and served at more only with dual chunk attention, which no spec says: sglang "
+      "--attention-backend dual_chunk_flash_attn; in vllm VLLM_ATTENTION_BACKEND=DUAL_CHUNK_FLASH_ATTN, where "
+      "VLLM_USE_V1=0 still works ({})",
+      "训练长度为 {} 个位置，更长的部分只能用双块注意力，spec 无法表示：sglang 用 --attention-backend "
+      "dual_chunk_flash_attn；vllm 在仍支持 VLLM_USE_V1=0 的版本中用 VLLM_ATTENTION_BACKEND=DUAL_CHUNK_FLASH_ATTN（{}）" },
     /* explain */
     { "file", "文件" },
     { "format", "格式" },

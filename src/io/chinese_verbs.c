@@ -69,6 +69,12 @@ const words chinese_verbs[] = {
     { "{} is made for a causal mask: keys after the query get up to +{} here, more than keys before it, and the mask has "
       "to hide them",
       "{} 为因果掩码而设计：这里查询之后的键最多得到 +{}，比之前的键还多，须由掩码遮住" },
+    { "{} is no encoding here; docs/encodings.md says why, and what to use",
+      "{} 在这里不是一种编码；原因和替代办法见 docs/encodings.md" },
+    { "{} takes a gate per token; here all tokens are alike: head h forgets by exp(-2^-(h+1)) per position",
+      "{} 的每个词元各有一个门；这里所有词元都一样：第 h 个头每前进一个位置按 exp(-2^-(h+1)) 遗忘" },
+    { "{} takes a vector per token; here all tokens have the same one, drawn at random",
+      "{} 的每个词元各有一个向量；这里所有词元的向量相同，随机抽取" },
     { "column c is element c of {}", "第 c 列是下式的第 c 个分量：{}" },
     { "head 0 of {} (queries down, keys across)", "共 {} 个头，这是第 0 个（行是查询，列是键）" },
     { "head 0 of {}", "共 {} 个头，这是第 0 个" },

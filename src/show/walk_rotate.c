@@ -18,6 +18,8 @@ typedef struct rotated_pairs {
     int word;
     const double *from, *to; /* (D): before and after */
     pe_pair pair[PAIRS_MAX];
+    const pe_tensor *trained; /* frequencies of each axis; NULL: a pair has one, of its axis */
+    double wave[PAIRS_MAX][PE_AXES_MAX]; /* radians per position, of each axis */
     double cosine[PAIRS_MAX], sine[PAIRS_MAX];
     int64_t count;
     double gain;
@@ -31,6 +33,27 @@ static char pairs_letter(const rotated_pairs *p)
     return p->side == PE_KEY ? 'k' : 'q';
 }
 
+/* Of pairs that rotate by one axis, where they start, their formula tells the frequency. */
+static const pe_tensor *pairs_trained(const walk_scene *s, int64_t count)
+{
+    const pe_tensor *t;
+    for (int i = 0; s->axes > 1 && (t = pe_encoding_tensor(s->e, i)); i++)
+        if (t->hooks & PE_HOOK_ROTATE && t->shape[1] == s->axes && t->shape[2] == count)
+            return t;
+    return NULL;
+}
+
+static void pairs_fill_waves(rotated_pairs *p, const walk_scene *s)
+{
+    const pe_tensor *t = p->trained;
+    const double *w = s->params.data;
+    for (int64_t n = 0; n < p->count; n++)
+        for (int64_t a = 0; a < s->axes; a++)
+            p->wave[n][a] = t ? w[t->offset + (s->head * t->shape[0] / s->heads * s->axes + a) * p->count + n]
+                            : a == p->pair[n].axis ? p->pair[n].frequency
+                                                   : 0;
+}
+
 static pe_status pairs_ask(rotated_pairs *p, const walk_scene *s, pe_side side, int word, pe_error *err)
 {
     const int64_t *place = walk_scene_at(s, word);
@@ -40,6 +63,8 @@ static pe_status pairs_ask(rotated_pairs *p, const walk_scene *s, pe_side side, 
     p->count = pe_encoding_pair_count(s->e);
     p->gain = pe_encoding_gain(s->e, side, place[0]);
     TRY(pe_encoding_pairs(s->e, p->pair, p->count, err));
+    p->trained = pairs_trained(s, p->count);
+    pairs_fill_waves(p, s);
     for (int64_t n = 0; n < p->count; n++)
         p->rotated[p->pair[n].x_out] = p->rotated[p->pair[n].y_out] = true;
     return zoo_rotate_table(pe_view_of(p->cosine, PE_F64, 1, 1, 1, p->count),
@@ -53,6 +78,20 @@ static void rotate_put_phase(walk *w, walk_scene *s, const pe_pair *two, int64_t
     tell t = tell_into(s->text, sizeof s->text);
     tell_say(&t, "f_%" PRId64 " · %s = %s · %s", n, steps.text, tell_factor(two->frequency).text, steps.text);
     walk_equation(w, walk_name("phase_%" PRId64, n).text, s->text, two->phase);
+}
+
+/* Shows the frequencies of each axis before training. */
+static void rotate_trained_step(walk *w, walk_scene *s, const rotated_pairs *p)
+{
+    static const words title = { "the frequency of each pair", "每一对的频率" };
+    static const words note = { "f_n[a] is trained: radians per position of pair n on axis a. Here are the values before "
+                                "training.",
+                                "f_n[a] 由训练得到：第 n 对在轴 a 上每前进一个位置转过的弧度。这里是训练之前的值。" };
+    walk_begin(w, title, NULL, note);
+    for (int64_t n = 0; n < p->count; n++)
+        for (int64_t a = 0; a < s->axes; a++)
+            walk_equation(w, walk_name("f_%" PRId64 "[%" PRId64 "]", n, a).text, tell_number(p->wave[n][a]).text,
+                          p->wave[n][a]);
 }
 
 /* Shows how each pair's frequency is computed, and its phase. */
@@ -74,11 +113,18 @@ static void rotate_frequency_step(walk *w, walk_scene *s, rotated_pairs *p, int 
 static double rotate_put_angle(walk *w, walk_scene *s, rotated_pairs *p, int64_t n)
 {
     const pe_pair *two = &p->pair[n];
-    int64_t at = walk_scene_at(s, p->word)[two->axis];
-    double angle = (double)at * two->frequency + two->phase, rest = atan2(p->sine[n], p->cosine[n]);
-    double turns = floor((angle - rest) / TURN + 0.5);
+    const int64_t *at = walk_scene_at(s, p->word);
+    double angle = two->phase, rest = atan2(p->sine[n], p->cosine[n]);
+    const char *plus = "";
     tell t = tell_into(s->text, sizeof s->text);
-    tell_say(&t, "%" PRId64 " · %s", at, tell_factor(two->frequency).text);
+    for (int64_t a = 0; a < s->axes; a++) {
+        angle += (double)at[a] * p->wave[n][a];
+        if (p->trained || a == two->axis) {
+            tell_say(&t, "%s%" PRId64 " · %s", plus, at[a], tell_factor(p->wave[n][a]).text);
+            plus = " + ";
+        }
+    }
+    double turns = floor((angle - rest) / TURN + 0.5);
     if (two->phase != 0)
         tell_say(&t, " + %s", tell_factor(two->phase).text);
     walk_equation(w, walk_name("angle_%" PRId64, n).text, s->text, angle);
@@ -230,8 +276,10 @@ static void rotate_step(walk *w, walk_scene *s, rotated_pairs *p, int formula, w
     walk_begin(w, title, "x' = x c - y s, y' = x s + y c", (words){ NULL, NULL });
     walk_vector(w, walk_name("%c_%s", letter, s->place[p->word]).text, NULL, p->from, s->D);
     for (int64_t n = 0; n < p->count; n++) {
-        walk_scene_tell_pair(s, formula, p->side, p->word, n, s->text, sizeof s->text);
-        walk_lines_before(w, s->text);
+        if (!p->trained) {
+            walk_scene_tell_pair(s, formula, p->side, p->word, n, s->text, sizeof s->text);
+            walk_lines_before(w, s->text);
+        }
         rotate_put_cos_sin(w, s, p, n);
         rotate_put_pair(w, s, p, n);
         mixed = mixed || p->mixed[n];
@@ -291,7 +339,10 @@ pe_status walk_rotate(walk *w, walk_scene *s, pe_error *err)
     }
     TRY(pairs_ask(&p, s, PE_QUERY, s->query, err));
     TRY(pairs_ask(&k, s, PE_KEY, s->key, err));
-    rotate_frequency_step(w, s, &p, formula);
+    if (p.trained)
+        rotate_trained_step(w, s, &p);
+    else
+        rotate_frequency_step(w, s, &p, formula);
     memcpy(k.mixed, p.mixed, sizeof k.mixed);
     rotate_step(w, s, &p, formula, title);
     rotate_step(w, s, &k, formula, again);

@@ -2,8 +2,8 @@
  *
  * Models whose code is not in transformers: it lies beside the weights, or is gone. Each row was read in the code of an
  * engine that runs the model, which source= names: vLLM (the version where the model has since been removed), SGLang,
- * or llama.cpp's converter, whose permutation of q and k together with its layout (arch.c) tells that of the weights.
- * Sizes are left to the config. */
+ * flash-linear-attention, or llama.cpp's converter, whose permutation of q and k together with its layout (arch.c)
+ * tells that of the weights. Sizes are left to the config where no class has defaults. */
 #include "zoo/facts.h"
 
 /* clang-format off */
@@ -27,6 +27,8 @@ const zoo_row zoo_rows_remote[] = {
     { "dots_ocr", "rope", "theta=1e4 use_window=no source=vLLM models/dots_ocr.py" },
     { "Dream", "rope", "theta=1e4 use_window=no source=llama.cpp conversion/dream.py, src/models/dream.cpp" },
     { "exaone", "rope", "theta=5e5 rotary_fraction=1 source=vLLM models/exaone.py; SGLang models/exaone.py" },
+    { "forgetting_transformer", "spec", "hidden=2048 heads=32 layers=24 spec=forget source=flash-linear-attention "
+      "fla/layers/forgetting_attn.py" },
     { "gpt_refact", "spec", "spec=alibi source=llama.cpp conversion/refact.py, src/models/refact.cpp" },
     { "grok-1", "rope", "theta=1e4 source=SGLang models/grok.py; llama.cpp conversion/grok.py" },
     { "grove_moe", "rope", "theta=1e4 source=llama.cpp conversion/grovemoe.py, src/models/grovemoe.cpp" },

@@ -330,6 +330,27 @@ static pe_status shape_of(hf_part *h, const hf_layer *l, pe_shape *out)
 /* Layers that see everything say what the lengths are; where none rotates or there is none, those with a window. */
 typedef enum settling { NOT_YET = 0, BY_A_WINDOW, BY_A_FULL_LAYER } settling;
 
+/* Qwen2.5-1M: max_position_embeddings is what dual chunk attention serves; training had the length beside the chunks. */
+static pe_status settle_chunks(hf_part *h)
+{
+    io_node chunks;
+    double trained = NAN;
+    if (!io_json_get(&chunks, h->config, "dual_chunk_attention_config") ||
+        io_json_kind_of(&chunks) != IO_JSON_OBJECT)
+        return PE_OK;
+    TRY(io_json_real(&trained, &chunks, "original_max_position_embeddings", IO_OPTIONAL, h->b->err));
+    if (!(trained >= 1 && trained < (double)h->length))
+        return PE_OK;
+    h->part->trained = (int64_t)trained;
+    return zoo_note_add(h->b, ZOO_WARNING, "dual_chunk_attention_config",
+                        "Qwen/Qwen3-235B-A22B-Instruct-2507 README.md",
+                        "trained at %" PRId64
+                        " positions, and served at more only with dual chunk attention, which no spec says: sglang "
+                        "--attention-backend dual_chunk_flash_attn; in vllm VLLM_ATTENTION_BACKEND="
+                        "DUAL_CHUNK_FLASH_ATTN, where VLLM_USE_V1=0 still works",
+                        h->part->trained);
+}
+
 static pe_status settle_lengths(hf_part *h, const hf_rotation *t)
 {
     zoo_part *p = h->part;
@@ -344,6 +365,8 @@ static pe_status settle_lengths(hf_part *h, const hf_rotation *t)
         p->trained = 0;
     if (!isnan(original) && strcmp(t->how, "none") && !dynamic && original >= 1 && original <= 0x1p36)
         p->trained = (int64_t)original;
+    if (!strcmp(t->how, "none"))
+        TRY(settle_chunks(h));
     if (h->b->options->trained)
         p->trained = h->b->options->trained;
     if ((linear || ntk) && !p->trained)
