@@ -104,15 +104,17 @@ function dials(el: HTMLElement, table: Table, clock: Clock, app: App, drag: (whi
   return (at, other) => { [now, far] = [at, other]; for (const move of moves) move(at, other); };
 }
 
-/** One number beside one of a word, whose numbers are about 1. */
+/** One number beside one of a word, whose numbers are about 1; both on the scale of the table's largest number. */
 function bar(el: HTMLElement, table: Table, app: App): Move {
   const word = h("div", { class: "pillar word" }), code = h("div", { class: "pillar" }), number = h("output", { class: "big" });
   fill(el, h("div", { class: "pillars" }, h("div", {}, word, h("p", {}, app.t(words.word), " ≈ 1")), h("div", {}, code, h("p", {}, app.t(words.code), " = ", number))));
+  const most = Math.max(1, ...table.rows.map(([value = 0]) => value));
+  const high = (pillar: HTMLElement, value: number): void => pillar.style.setProperty("--of", String(value / most));
+  high(word, 1);
   return (at) => {
-    const value = table.rows[at]?.[0] ?? 0, most = Math.max(1, value);
+    const value = table.rows[at]?.[0] ?? 0;
     number.textContent = String(value);
-    word.style.height = `${100 / most}%`;
-    code.style.height = `${(100 * value) / most}%`;
+    high(code, value);
   };
 }
 
