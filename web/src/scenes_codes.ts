@@ -124,7 +124,7 @@ const binary: Scene = {
     {
       title: { en: "Eight lamps", zh: "八盏灯" },
       insight: { en: "From 127 to 128 all eight switch at once: near places can have codes that are far apart.", zh: "从 127 到 128，八盏灯同时切换：相邻的位置，编码可以相差很远。" },
-      controls: [{ kind: "slider", id: "t", label: { en: "Position", zh: "位置" }, value: 12, min: 0, max: 255, play: 350, begins: true }],
+      controls: [{ kind: "slider", id: "t", label: { en: "Position", zh: "位置" }, value: 120, min: 0, max: 255, play: 350, begins: true }],
       outputs: [{ kind: "clock", look: "lamps", command: ["table", "binary", "-n", "256", "--model-dim", "8"], at: "{t}" }],
     },
     {
