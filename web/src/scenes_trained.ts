@@ -20,7 +20,7 @@ export const trained: Scene[] = [
     demos: [
       {
         title: { en: "Longer texts", zh: "更长的文本" },
-        insight: { en: "Sinusoids get lost right after the trained length, RoPE a little later; ALiBi and T5 do not notice it. NTK and YaRN carry RoPE further.", zh: "正弦一过训练长度就迷路，RoPE 稍晚一点；ALiBi 和 T5 浑然不觉。NTK 与 YaRN 能让 RoPE 走得更远。" },
+        insight: { en: "Sinusoids get lost right after the trained length, RoPE a little later; ALiBi and T5 do not notice it. NTK carries RoPE to twice the length, YaRN to four times; at 16 times both are lost too.", zh: "正弦一过训练长度就迷路，RoPE 稍晚一点；ALiBi 和 T5 浑然不觉。NTK 能让 RoPE 走到两倍长，YaRN 到四倍；到 16 倍，两者也都迷路。" },
         controls: [],
         outputs: [{ kind: "models", what: "length" }],
       },

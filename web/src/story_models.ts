@@ -90,7 +90,7 @@ function coloured(said: SaidText): HTMLElement {
 
 function length(root: HTMLElement, models: readonly Trained[], app: App): void {
   const out = h("div", { class: "output picture" }), text = h("div", { class: "output", "aria-live": "polite" });
-  const on = new Set(models.filter((m) => /^(sinusoidal|rope|alibi)$/.test(m.spec)).map((m) => m.file));
+  const on = new Set(models.filter((m) => /^(sinusoidal|rope|alibi|t5:direction=causal)$/.test(m.spec)).map((m) => m.file));
   let times = 4, method = "", told = models.find((m) => m.spec.startsWith("rope")) ?? models[0] as Trained;
   const show = drawn(out, app);
   const spelled = (m: Trained): string => {
