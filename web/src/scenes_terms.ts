@@ -61,7 +61,7 @@ export const terms: Scene[] = [
     id: "terms",
     title: { en: "Write the distance into the score", zh: "把距离写进分数" },
     lead: {
-      en: "Multiply out the score of two words x with codes p: four terms, word with word, word with position, position with word, position with position. The distance is in none of them, so people wrote it in: keep some terms, replace the others.",
+      en: "Multiply out the score of two words x with codes p: four terms, word with word, word with position, position with word, position with position. None of them states the distance directly, so people wrote it in: keep some terms, replace the others.",
       zh: "把两个词 x 加上编码 p 之后的分数展开，共有四项：词–词、词–位置、位置–词、位置–位置。没有一项直接含有距离。于是人们动手改写：留下几项，换掉几项。",
     },
     shown: "four",
