@@ -41,7 +41,7 @@ const integer: Scene = {
     },
     {
       title: { en: "Attention with integer codes", zh: "词还剩下什么" },
-      insight: { en: "Each word looks at one or the other end of the sentence, whichever word is there.", zh: "每个词都盯着句子的某一头，不管那里是什么词。" },
+      insight: { en: "With the codes added, each word looks mostly at an end of the sentence, whichever word is there; in “the dog chased the other dog”, at the first.", zh: "每个词都盯着句子的某一头，不管那里是什么词。" },
       controls: [
         {
           kind: "text", id: "words", label: { en: "Sentence", zh: "句子" },
