@@ -15,8 +15,8 @@ import { pictureOf } from "./sheet_picture";
 const words = {
   title: { en: "Every encoding on one sheet", zh: "一张表看全所有编码" },
   about: {
-    en: "Pictures are drawn now, properties were measured when this page was built. ✓ holds, ✗ does not, – has no meaning here. Loss: bits per byte of small models that were trained on novels at 256 bytes, lower is better; from docs/results.md, – was not in that race. Cost: with 8 heads of 64.",
-    zh: "图是现画的，性质是构建本页时实测的。✓ 成立，✗ 不成立，– 在此无意义。损失：在小说上以 256 字节训练的小模型每字节的比特数，越低越好，取自 docs/results.md，– 表示未参加那次比赛。代价按 8 个宽 64 的头计。",
+    en: "Pictures are drawn now, properties were measured when this page was built. ✓ holds, ✗ does not, – has no meaning here. Loss: bits per byte of small models that were trained on novels at 256 bytes, lower is better; from the race of docs/results.md, – was not in it. The models that run in the story are smaller ones of another race, trained at 128. Cost: with 8 heads of 64.",
+    zh: "图是现画的，性质是构建本页时实测的。✓ 成立，✗ 不成立，– 在此无意义。损失：在小说上以 256 字节训练的小模型每字节的比特数，越低越好，取自 docs/results.md 的比赛，– 表示未参加。故事里运行的是另一次比赛的更小的模型，以 128 字节训练。代价按 8 个宽 64 的头计。",
   },
   print: { en: "Print", zh: "打印" },
   encoding: { en: "Encoding", zh: "编码" },
