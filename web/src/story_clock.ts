@@ -61,6 +61,18 @@ function hand(kind: string, radius: number): { el: SVGElement; point(to: Hand | 
   };
 }
 
+/** The shorter way round from one hand to another. */
+function arc(radius: number): { el: SVGElement; span(from: Hand | undefined, to: Hand | undefined): void } {
+  const el = svg("path", { class: "between" });
+  return {
+    el,
+    span: ([x, y] = [1, 0], [u, v] = [1, 0]) => {
+      const clockwise = x * v < y * u ? 1 : 0;
+      el.setAttribute("d", `M ${radius * x} ${-radius * y} A ${radius} ${radius} 0 0 ${clockwise} ${radius * u} ${-radius * v}`);
+    },
+  };
+}
+
 type Move = (at: number, other: number) => void;
 
 /** The position near `from` whose hand points most nearly to (x, y). */
@@ -77,15 +89,15 @@ function dials(el: HTMLElement, table: Table, clock: Clock, app: App, drag: (whi
   const count = table.hands[0]?.length ?? 0, arrows = clock.look === "arrows", moves: Move[] = [];
   let now = 0, far = 0;
   const faces = Array.from({ length: count }, (_, dial) => {
-    const query = hand("query", 44), key = hand("key", 44), between = hand("between", 26);
+    const query = hand("query", 44), key = hand("key", 44), between = arc(26);
     const face = svg("svg", { viewBox: "-54 -54 108 108", role: "img", "aria-label": `${app.t(words.pair)} ${dial} ${app.t(words.of)}` },
       svg("circle", { r: 50, class: "face" }), ...(arrows ? [between.el, key.el] : []), query.el);
     moves.push((at, other) => {
-      query.point(table.hands[at]?.[dial]);
+      const to = table.hands[at]?.[dial], from = table.hands[other]?.[dial];
+      query.point(to);
       if (!arrows) return;
-      key.point(table.hands[other]?.[dial]);
-      const apart = table.hands[Math.abs(at - other)]?.[dial];
-      between.point(apart && [apart[0], at < other ? -apart[1] : apart[1]]);
+      key.point(from);
+      between.span(from, to);
     });
     let held: "at" | "other" | null = null;
     const pull = (e: PointerEvent): void => {
