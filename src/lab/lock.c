@@ -80,13 +80,14 @@ pe_status lab_folder_lacks(const char *folder, const char *name, pe_error *err)
     return io_fail(err, PE_ERR_IO, "%s is there and would be lost; move it away, or take another folder", path);
 }
 
-static bool is_older(const struct stat *a, const struct stat *b)
+static bool is_newer(const struct stat *a, const struct stat *b)
 {
-    return a->st_mtim.tv_sec < b->st_mtim.tv_sec ||
-           (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec < b->st_mtim.tv_nsec);
+    return a->st_mtim.tv_sec > b->st_mtim.tv_sec ||
+           (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec > b->st_mtim.tv_nsec);
 }
 
-/* Only what is older than that file, by the disk's clock. */
+/* Only what is not newer than that file, by the disk's clock. That clock may tick every few milliseconds: what a process
+ * wrote just before it was killed has the same time as the lock of the next. */
 static void tidy_folder(const char *folder, const struct stat *file)
 {
     char path[1100];
@@ -96,7 +97,7 @@ static void tidy_folder(const char *folder, const struct stat *file)
         long owner = io_temp_owner(e->d_name);
         bool dead = owner > 0 && (owner == (long)getpid() || (kill((pid_t)owner, 0) != 0 && errno == ESRCH));
         int length = snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (dead && length > 0 && (size_t)length < sizeof path && !lstat(path, &st) && is_older(&st, file))
+        if (dead && length > 0 && (size_t)length < sizeof path && !lstat(path, &st) && !is_newer(&st, file))
             unlink(path);
     }
     if (d)

@@ -22,8 +22,8 @@
 pe_status lab_folder_new(const char *path, pe_error *err);
 /* PE_ERR_IO if the folder has a file of this name: it may not be ours to replace. */
 pe_status lab_folder_lacks(const char *folder, const char *name, pe_error *err);
-/* Removes temporary files of processes that are not alive on this machine and that are older than age, in seconds of
- * the disk's clock. age 0 is for who alone may write in the folder, but for reports of others on this machine. */
+/* Removes temporary files of processes that are not alive on this machine and that are at least as old as age, in
+ * seconds of the disk's clock. age 0 is for who alone may write in the folder, but for reports of others on this machine. */
 void lab_folder_tidy(const char *folder, double age);
 
 /* ---------------------------------------------------------------- the lock */
