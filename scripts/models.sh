@@ -25,8 +25,8 @@ test=$books/$(books_to test | cut -d' ' -f1)
 if [ -d "$run" ]; then
   "$posenc" race --resume "$run"
 else
-  printf '%s\n' none sinusoidal 'concat = sinusoidal:join=concat,width=24' learned rope alibi 't5 = t5:direction=causal' \
-    >"$work/entries"
+  printf '%s\n' none sinusoidal 'concat = sinusoidal:join=concat,width=24' 'scaled = sinusoidal:scale=0.5' \
+    'doubled = sinusoidal:scale=2' learned rope alibi 't5 = t5:direction=causal' >"$work/entries"
   "$posenc" race --sweep "$work/entries" --layers 3 --width 96 --heads 4 --train-length 128 --batch 32 --steps 1800 --seeds 3 \
     --test 1x,2x,4x,8x,16x --text "$train" --test-text "$test" -o "$run" "$@"
 fi

@@ -40,6 +40,10 @@ unread=$(awk '/^    \{ "/ { t = 1 } t { last = /",$/; gsub(/[{",]/, ""); n += NF
 kinds=$(awk -F'|' '/^\| left out/ { t = 1 } t && $2 + 0 { n += $2 } /^$/ { t = 0 } END { print n }' docs/models.md)
 check "docs/models.md: $unread types are left out" grep -q "^$unread are left out" docs/models.md
 check "and its kinds are as many" test "$kinds" = "$unread"
+rows=$(cat $(ls src/zoo/facts_*.c | grep -v facts_unread) | grep -cE '^    \{ "[^"]+", "')
+number() { grep -oE "[0-9]+ $1" docs/models.md | head -n 1 | cut -d' ' -f1; }
+check "docs/models.md: the $rows rows are counted" test $(($(number 'have a row here') + $(number 'more rows are of'))) = "$rows"
+check "and all types" test $(($(number 'have a row here') + unread)) = "$(number 'model types')"
 for census in rope_census layer_census table_census; do
   cases=$(grep -c '^ "' tests/golden/$census.json)
   left=$(grep '^"left_out"' tests/golden/$census.json | grep -o '": "' | wc -l)

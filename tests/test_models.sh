@@ -23,8 +23,8 @@ check "and nothing is trained on it" test ! -e "$RUN"
 
 for n in 1 2; do # the second time the race is there, and is gone on with
   EDITION=any scripts/models.sh "$work/books" $tiny >"$work/said" 2>&1 || bad "models.sh: $(tail -n 3 "$work/said")"
-  check "seven encodings, three seeds" test "$(ls "$OUT"/*.safetensors | wc -l)" = 21
-  check "a row for each" test "$(grep -cE '^\| [a-z0-9]+-[123]\.safetensors \| `[a-z]' "$OUT/table.md")" = 21
+  check "nine encodings, three seeds" test "$(ls "$OUT"/*.safetensors | wc -l)" = 27
+  check "a row for each" test "$(grep -cE '^\| [a-z0-9]+-[123]\.safetensors \| `[a-z]' "$OUT/table.md")" = 27
 done
 names() { (cd "$1" && ls *.safetensors); }
 check "the names are those of models/" test "$(names "$OUT")" = "$(names models)"
@@ -36,5 +36,5 @@ check "posenc prove reads them" proves
 cp models/README.md "$OUT/"
 EDITION=any scripts/models.sh "$work/books" $tiny >"$work/said" 2>&1
 check "the README's books stay" test "$(grep -c '^| [0-9]* | .*`[0-9a-f]\{64\}` |$' "$OUT/README.md")" = 8
-check "its table is new" test "$(grep -c '^| [a-z0-9]*-[123].safetensors' "$OUT/README.md")" = 21
+check "its table is new" test "$(grep -c '^| [a-z0-9]*-[123].safetensors' "$OUT/README.md")" = 27
 finish

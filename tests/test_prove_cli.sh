@@ -52,6 +52,10 @@ while IFS='|' read -r code words args; do proves "$code" "$words" $args; done <<
 0|HOLDS alibi-linear|alibi-linear alibi --heads 8
 0|DEPENDS alibi-linear|alibi-linear alibi --heads 12
 0|DEPENDS alibi-linear|alibi-linear alibi --heads 40
+0|DEPENDS orthogonal|orthogonal --model-dim 64 --heads 1
+0|REFUTED orthogonal|orthogonal --model-dim 32 --heads 1
+0|Sizes: head_dim 128,|rope-bound-decays
+0|Sizes: head_dim 96.|rope-bound-decays --head-dim 96
 0|order-blind algebra|order-blind
 0|"seeds": 40|two-dogs rope --json
 0|"seeds": 20|two-dogs rope --json --heads 2 --head-dim 8
@@ -90,12 +94,17 @@ mkdir -p far/bin && cp "$POSENC" far/bin/posenc
 far/bin/posenc prove trained-table >out 2>err; code=$?
 check "without models: exit code 2" test $code = 2
 check "and what to do about it" grep -q -- "--models FOLDER" out
+far/bin/posenc prove trained-table --lang zh >out 2>err
+check "in Chinese, too" grep -q '这里没有；请用 --models FOLDER' out
+lacks '\[en\]' out "a trained claim's reason has no Chinese"
 mkdir -p far/share/posenc && cp -r "$root/models" far/share/posenc/
 far/bin/posenc prove trained-table >out 2>err
 lacks "CANNOT" out "installed models are not found"
 proves 0 "trained-table" trained-table --models "$root/models"
 proves 4 "nowhere: cannot be listed" trained-table --models nowhere
 proves 0 "随机种子" trained-orthogonal --lang zh
+proves 0 "训练长度 128 字节。" trained-orthogonal --lang zh
+proves 0 "trained at 128 bytes." trained-orthogonal
 
 # ---- posenc dogs has the numbers of two-dogs
 dogs() { tr -d ' \n' | grep -o "\"$1\":\"rope\",.*" | grep -o "\"$2\":[0-9.e-]*" | head -n 1 | cut -d: -f2; }
@@ -141,6 +150,9 @@ proves 0 "已写入 sub" rope --properties --lang zh -o sub.html
 check "the page in Chinese" grep -q 'lang="zh-CN"' sub.html
 check "and its words" grep -q '满足' sub.html
 proves 4 "cannot be written" order-blind -o nowhere/x.md
+
+# ---- every table has its columns in one order
+check "docs/claims.md has one order of columns" test "$(grep '^| verdict' "$root/docs/claims.md" | sort -u | wc -l)" = 1
 
 # ---- docs/claims.md says what the command says: names, verdicts, numbers (to 1 %; what is below 1e-5 is rounding). Where it
 # is older than a row, claims about every encoding have no number to compare with.

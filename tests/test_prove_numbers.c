@@ -267,15 +267,17 @@ TEST(the_bound_at_one_token_is_the_papers_sum)
         im += sin(angle);
         sum += sqrt(re * re + im * im);
     }
-    assert_true(fabs(number(&f, "bound, mean over distances from n to 2n, n =", "1") - sum / 64) < 1e-9);
+    assert_true(fabs(number(&f, "bound, mean over distances from n to 2n", "head_dim = 128, n = 1") - sum / 64) < 1e-9);
     /* every distance is summed: the octaves from 4096 on differ by less than samples would */
     static const double octave[] = { 4.6714, 4.6587, 4.7004 };
     for (int i = 0; i < 3; i++) {
-        char of[16];
-        snprintf(of, sizeof of, "%d", 4096 << i);
-        assert_true(fabs(number(&f, "bound, mean over distances from n to 2n, n =", of) - octave[i]) < 5e-5);
+        char of[40];
+        snprintf(of, sizeof of, "head_dim = 128, n = %d", 4096 << i);
+        assert_true(fabs(number(&f, "bound, mean over distances from n to 2n", of) - octave[i]) < 5e-5);
     }
     assert_true(f.number[0].value == 16384);
+    static const char *const reach = "distance up to which each doubling lowers it"; /* other widths, other distances */
+    assert_true(number(&f, reach, "rope, head_dim = 64") == 4096 && number(&f, reach, "rope, head_dim = 256") == 32768);
 }
 
 /* p(t).p(t+k) / p.p is the mean of cos(k w): its means over [k, 2k) fall up to 16384 and no further. */
@@ -292,13 +294,13 @@ TEST(the_dot_product_is_the_mean_of_cosines_and_its_octaves_fall_so_far)
         for (int k = from; k < 2 * from; k++)
             for (int i = 0; i < 64; i++)
                 mean += cos(k * w[i]) / 64 / from;
-        snprintf(of, sizeof of, "k = %d", from);
+        snprintf(of, sizeof of, "sinusoidal, d = 128, k = %d", from);
         assert_true(fabs(number(&f, "mean of p(t).p(t+k) / p.p from k to 2k", of) - mean) < 1e-9);
         falls = falls && mean < before;
         fell = falls ? 2 * from : fell;
         before = mean;
     }
-    assert_true(number(&f, "distance up to which each doubling lowers the mean", NULL) == fell);
+    assert_true(number(&f, "distance up to which each doubling lowers the mean", "sinusoidal, d = 128") == fell);
     assert_true(fell < number(&f, "distances measured", NULL));
 }
 
@@ -391,7 +393,7 @@ TEST(a_rule_names_the_sizes_it_is_measured_at)
     char rule[PROVE_RULE_ROOM];
     for (int n = 0; n < COUNT(row); n++)
         for (int l = 0; l < 2; l++) {
-            prove_rule(rule, claim_of(row[n].claim), row[n].shape, l ? CHINESE : ENGLISH);
+            prove_rule(rule, claim_of(row[n].claim), row[n].shape, NULL, l ? CHINESE : ENGLISH);
             if (!l && (!strstr(rule, row[n].says) || strstr(rule, row[n].lacks)))
                 fail_msg("%s: %s", row[n].claim, rule);
             assert_true(strlen(rule) < PROVE_RULE_ROOM - 1);

@@ -157,7 +157,8 @@ static prove_models *open_models(void)
 
 static void empty(void)
 {
-    static const char *const names[] = { "none", "sinusoidal", "concat", "learned", "rope", "alibi", "t5", "integer" };
+    static const char *const names[] = { "none",  "sinusoidal", "scaled", "doubled", "concat", "learned",
+                                         "rope", "alibi",      "t5",     "integer" };
     char file[100];
     for (int n = 0; n < COUNT(names); n++)
         for (int seed = 1; seed <= 3; seed++) {
@@ -195,6 +196,8 @@ static void put_all(void)
     static const char *const specs[][2] = { { "none", "none" },   { "sinusoidal", "sinusoidal" }, { "learned", LEARNED },
                                             { "rope", "rope" },   { "alibi", "alibi" },
                                             { "t5", "t5:direction=causal" },
+                                            { "scaled", "sinusoidal:scale=0.5" },
+                                            { "doubled", "sinusoidal:scale=2" },
                                             { "concat", "sinusoidal:join=concat,width=4" } };
     for (int n = 0; n < COUNT(specs); n++)
         for (int seed = 1; seed <= 2; seed++)
@@ -260,6 +263,7 @@ TEST(controls_of_right_angles_lie_on_both_sides)
     double law = number(&f, "mean |cos| of random directions, sqrt(2 / (pi d))", NULL);
     assert_true(number(&f, "control: codes less what lies along words", "learned") < law);
     assert_true(fabs(number(&f, "control: codes turned at random", "learned") / law - 1) < 0.2);
+    assert_true(fabs(number(&f, "control: the same words and codes before training", "learned") / law - 1) < 0.2);
     prove_models_free(p);
 }
 
@@ -269,6 +273,9 @@ TEST(a_sum_is_read_where_words_and_codes_share_no_element)
     must_be("trained-adding", "learned", NULL, PROVE_HOLDS);
     put(made(LEARNED, 1), "learned", 1, LENGTH); /* 64 words and 32 places in 16 elements */
     must_be("trained-adding", "learned", NULL, PROVE_REFUTED);
+    put(apart(made(LEARNED, 1)), "learned", 2, LENGTH);
+    must_be("trained-adding", "learned", NULL, PROVE_DEPENDS);
+    must_say("trained-adding", "learned", "It depends on the model, whatever");
 }
 
 /* A text of one byte, and models that are more or less sure of it. */
@@ -285,49 +292,100 @@ static prove_finding compared(const char *first, const char *second)
 {
     prove_models *p = open_models();
     prove_given g = claim_of("trained-concatenating")->given;
+    const char *const specs[] = { first, second, "none" };
+    memset(g.spec, 0, sizeof g.spec);
+    memcpy(g.spec, specs, sizeof specs);
     g.models = p;
-    g.spec[0] = first;
-    g.spec[1] = second;
     prove_finding f = measured("trained-concatenating", &g);
     prove_models_free(p);
     return f;
+}
+
+/* Three of an encoding, as sure of the byte. */
+static void put_seeds(const char *spec, double first, double second, double third)
+{
+    const double sure[] = { first, second, third };
+    for (int n = 0; n < 3; n++)
+        put(knows_a(made(!strcmp(spec, "learned") ? LEARNED : spec, (uint64_t)n + 1), sure[n]), spec, n + 1, LENGTH);
+}
+
+/* After the norm every element is 1 or -1. */
+static double bits_of_sure(double sure)
+{
+    return log2(1 + 255 * exp(-sure * WIDTH));
 }
 
 TEST(kinds_of_models_are_as_good_as_their_losses)
 {
     static const char *const bits = "bits per byte, windows of n";
     put_text_of_one_byte();
-    put(knows_a(made("none", 1), 0), "none", 1, LENGTH);
-    put(knows_a(made("rope", 1), 0.2), "rope", 1, LENGTH);
-    put(knows_a(made("alibi", 1), 0.2), "alibi", 1, LENGTH);
+    put_seeds("none", 0.03, 0.04, 0.05);
+    put_seeds("rope", 0.2, 0.21, 0.22);
+    put_seeds("alibi", 0.2, 0.21, 0.22);
     prove_finding f = compared("rope", "alibi");
     assert_int_equal(f.verdict, PROVE_HOLDS);
     assert_string_equal(f.number[0].of, "/ 3");
-    assert_true(fabs(number(&f, "control: bits per byte, windows of n", "none, n = 32") - 8) < 1e-5);
-    double sure = 0.2 * WIDTH; /* after the norm every element is 1 or -1 */
-    assert_true(fabs(number(&f, bits, "rope, n = 64") - log2(1 + 255 * exp(-sure))) < 1e-3);
-    put(knows_a(made("alibi", 1), 0.3), "alibi", 1, LENGTH);
+    assert_true(number(&f, "bytes of the text that each model is asked about", NULL) == TEXT / 32 / 4 * 4 * 32);
+    assert_true(fabs(number(&f, "control: bits per byte, windows of n", "none, n = 32") - bits_of_sure(0.04)) < 1e-2);
+    assert_true(fabs(number(&f, bits, "rope, n = 64") - bits_of_sure(0.21)) < 1e-3);
+    put_seeds("alibi", 0.3, 0.31, 0.32);
     f = compared("rope", "alibi");
     assert_int_equal(f.verdict, PROVE_REFUTED);
     assert_non_null(strstr(f.because.en, "models that concatenate are better"));
+    for (int part = 1; part <= 4; part++) { /* the text is the same everywhere, and so is the difference */
+        char of[40];
+        double all = number(&f, "bits per byte less those of the second kind", "rope, n = 32");
+        snprintf(of, sizeof of, "rope, n = 32, %d/4", part);
+        assert_true(all > 0.3 && fabs(number(&f, "the same, of a quarter of the text", of) - all) < 1e-4);
+    }
     f = compared("alibi", "rope");
     assert_int_equal(f.verdict, PROVE_REFUTED);
     assert_non_null(strstr(f.because.en, "models that add are better"));
-    put(knows_a(made("alibi", 2), 0.18), "alibi", 2, LENGTH); /* seeds that are farther apart than the kinds are no kind's */
+    put_seeds("alibi", 0.18, 0.21, 0.3); /* seeds that are farther apart than the kinds are no kind's */
     assert_int_equal(compared("rope", "alibi").verdict, PROVE_HOLDS);
-    put(knows_a(made("alibi", 2), 0.23), "alibi", 2, LENGTH); /* better both, by less than that */
+    put_seeds("alibi", 0.225, 0.25, 0.35); /* better all, by less than that */
     f = compared("rope", "alibi");
     assert_int_equal(f.verdict, PROVE_DEPENDS);
     assert_non_null(strstr(f.because.en, "so few do not decide it"));
+}
+
+TEST(one_model_of_a_kind_decides_nothing)
+{
+    put_text_of_one_byte();
+    put_seeds("none", 0.03, 0.04, 0.05);
+    put_seeds("rope", 0.2, 0.21, 0.22);
+    put(knows_a(made("alibi", 1), 0.5), "alibi", 1, LENGTH);
+    assert_int_equal(compared("rope", "alibi").verdict, PROVE_DEPENDS);
+}
+
+/* Three kinds of codes that are added, of which one is better than the concatenated, one worse. */
+TEST(which_kind_is_better_may_depend_on_the_amplitude)
+{
+    put_text_of_one_byte();
+    put_seeds("none", 0.03, 0.04, 0.05);
+    put_seeds("rope", 0.2, 0.21, 0.22);
+    put_seeds("t5", 0.3, 0.31, 0.32);
+    put_seeds("alibi", 0.4, 0.41, 0.42);
+    prove_models *p = open_models();
+    prove_given g = claim_of("trained-concatenating")->given;
+    static const char *const specs[] = { "rope", "alibi", "t5", "none" };
+    memset(g.spec, 0, sizeof g.spec);
+    memcpy(g.spec, specs, sizeof specs);
+    g.models = p;
+    prove_finding f = measured("trained-concatenating", &g);
+    prove_models_free(p);
+    assert_int_equal(f.verdict, PROVE_DEPENDS);
+    assert_non_null(strstr(f.because.en, "depends on the spec of the first kind"));
+    assert_string_equal(f.number[0].of, "/ 6");
 }
 
 /* A code that grows with the position hides the word: better nearby, worse far away. */
 TEST(which_kind_is_better_may_depend_on_the_length)
 {
     put_text_of_one_byte();
-    put(knows_a(made("none", 1), 0), "none", 1, LENGTH);
-    put(knows_a(made("integer", 1), 5), "integer", 1, LENGTH); /* logits of 12 at position 32, 3 at 128 */
-    put(knows_a(made("alibi", 1), 0.4), "alibi", 1, LENGTH);   /* 6.4 everywhere */
+    put_seeds("none", 0.03, 0.04, 0.05);
+    put_seeds("integer", 5, 5.1, 5.2);   /* logits of 12 at position 32, 3 at 128 */
+    put_seeds("alibi", 0.4, 0.41, 0.42); /* 6.4 everywhere */
     prove_finding f = compared("integer", "alibi");
     assert_int_equal(f.verdict, PROVE_DEPENDS);
     assert_non_null(strstr(f.because.en, "depends on the length"));
@@ -336,10 +394,11 @@ TEST(which_kind_is_better_may_depend_on_the_length)
 TEST(models_that_have_learned_no_code_are_not_compared)
 {
     put_text_of_one_byte();
-    put(knows_a(made("none", 1), 0.3), "none", 1, LENGTH);
-    put(knows_a(made("rope", 1), 0.2), "rope", 1, LENGTH);
-    put(knows_a(made("alibi", 1), 0.4), "alibi", 1, LENGTH);
+    put_seeds("none", 0.3, 0.31, 0.32);
+    put_seeds("rope", 0.2, 0.21, 0.22);
+    put_seeds("alibi", 0.4, 0.41, 0.42);
     prove_finding f = compared("rope", "alibi");
+    assert_int_equal(f.verdict, PROVE_DEPENDS);
     assert_non_null(strstr(f.because.en, "nothing to compare"));
 }
 
@@ -347,9 +406,9 @@ TEST(models_that_have_learned_no_code_are_not_compared)
 TEST(a_table_is_compared_where_it_has_rows)
 {
     put_text_of_one_byte();
-    put(knows_a(made("none", 1), 0), "none", 1, LENGTH);
-    put(knows_a(made(LEARNED, 1), 0.2), "learned", 1, LENGTH);
-    put(knows_a(made("sinusoidal", 1), 40), "sinusoidal", 1, LENGTH);
+    put_seeds("none", 0.03, 0.04, 0.05);
+    put_seeds("learned", 0.2, 0.21, 0.22);
+    put_seeds("sinusoidal", 40, 41, 42);
     prove_models *p = open_models();
     prove_finding f = found("trained-learned", p, NULL, NULL);
     prove_models_free(p);
@@ -367,6 +426,10 @@ TEST(a_stream_that_nothing_is_added_to_keeps_the_place)
     put(silent(apart(made(LEARNED, 1))), "learned", 2, LENGTH);
     must_be("trained-residuals", "learned", NULL, PROVE_DEPENDS);
     must_say("trained-residuals", "learned", "none of them decides alone"); /* the seed does */
+    put(apart(made(LEARNED, 1)), "learned", 1, LENGTH);
+    put(apart(made(LEARNED, 2)), "learned", 2, LENGTH); /* layers that write what they read */
+    must_be("trained-residuals", "learned", NULL, PROVE_DEPENDS);
+    must_say("trained-residuals", "learned", "what the layers have written");
 }
 
 TEST(even_attention_looks_halfway_back)

@@ -107,9 +107,11 @@ function head(html, rules) {
     `<meta name="posenc-sources" content="${fingerprint}">\n<meta name="posenc-compiler" content="${compiler}">`);
 }
 
-/** The first seed of each trained model, a list of them, and the beginning of the text that none of them has seen. */
+/** The first seed of each trained model but those of other amplitudes, a list of them, and the beginning of the text that none of
+    them has seen. */
 function models() {
-  const folder = join(here, "..", "models"), names = (existsSync(folder) ? readdirSync(folder) : []).filter((n) => n.endsWith("-1.safetensors"));
+  const folder = join(here, "..", "models"), names = (existsSync(folder) ? readdirSync(folder) : [])
+    .filter((n) => n.endsWith("-1.safetensors") && !/^(scaled|doubled)-/.test(n));
   const about = (name) => {
     const bytes = readFileSync(join(folder, name)), { __metadata__: m } = JSON.parse(bytes.subarray(8, 8 + Number(bytes.readBigUInt64LE(0))));
     return { file: name, spec: m.spec, trained: Number(m.trained), layers: Number(m.layers), heads: Number(m.heads) };

@@ -341,18 +341,19 @@ static void add_line(const prove_run *r)
     result_below(out);
     if (l->spec && (r->specs > 1 || r->claims))
         result_shown(out, g == CHINESE ? "%s：%s" : "%s: %s", l->spec, sentence);
-    result_text(out, "because", say(reason_label, g), l->failed ? l->err.text : say(l->found.because, g));
+    words_text why = words_translate(l->failed ? l->err.text : "", g);
+    result_text(out, "because", say(reason_label, g), l->failed ? why.text : say(l->found.because, g));
     result_below(out);
     char rule[PROVE_RULE_ROOM];
-    prove_rule(rule, l->claim, l->shape, g);
-    result_text(out, "rule", say(rule_label, g), *rule ? rule : NULL);
-    result_below(out);
+    prove_rule(rule, l->claim, l->shape, r->models, g);
     result_text(out, "source", say(source_label, g), l->claim->source);
     result_below(out);
     if (r->in_full)
         result_shown(out, "%s%s", say(source_text, g), l->claim->source);
     else
         result_wide(out);
+    result_text(out, "rule", say(rule_label, g), *rule ? rule : NULL);
+    result_below(out);
     result_say(out, "command", NULL, "posenc prove %s%s%s", l->claim->name, l->spec ? " " : "", l->spec ? l->spec : "");
     result_text(out, "spec", NULL, l->spec);
     add_evidence(r);

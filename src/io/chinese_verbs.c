@@ -127,6 +127,14 @@ const words chinese_verbs[] = {
     { "Not learned in this time (no better than none at {} by more than the seeds): {}",
       "这段时间内没有学会（在 {} 处不比 none 好，差别不超过种子之间的差别）：{}" },
     { "Stopped: {}", "已停止：{}" },
+    /* prove: why a claim on trained models cannot be measured */
+    { "is measured on trained models, which are not here; give their folder with --models FOLDER (models/ of posenc's "
+      "sources, or what posenc report RUN --models wrote)",
+      "用训练过的模型测量，而这里没有；请用 --models FOLDER 给出其文件夹（posenc 源码中的 models/，或 "
+      "posenc report RUN --models 写出的文件夹）" },
+    { "there is no trained model of {} among those of --models", "--models 的模型中没有用 {} 训练的" },
+    { "{} puts its code beside the word; needs one that adds it", "{} 把编码拼接在词向量之后；需要相加的编码" },
+    { "the text has {} bytes; needs more than {}", "文本有 {} 字节；需要多于 {} 字节" },
     { "{} layer × {}, {} steps of {} × {} tokens, {} seed",
       "{} 层 × {}，{} 步，每步 {} × {} 个词元，{} 个种子" },
     { "{} layer × {}, {} steps of {} × {} tokens, {} seeds",

@@ -200,8 +200,6 @@ typedef struct lab_difference {
     double difference, p; /* p is NAN with fewer than two seeds each */
     bool larger;
 } lab_difference;
-/* Two-sided: how likely |t| or more is by chance. */
-double lab_t_probability(double t, double degrees);
 lab_difference lab_compare(const lab_results *r, int a, int b, int64_t length, lab_measure what);
 double lab_chance(const lab_setup *s); /* the loss of a model that knows nothing; INFINITY: not known */
 /* Whether its loss at the trained length is below chance by more than 5 % and the seeds, and better than that of the

@@ -1,55 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Over seeds: means, deviations, and whether two differ by more than chance (Welch 1947). */
+ * Over seeds: means, deviations, and whether two differ by more than chance. */
+#include "base/welch.h"
 #include "lab/data.h"
 #include "lab/results.h"
 
 #include <math.h>
 #include <string.h>
-
-/* ---------------------------------------------------------------- student's t */
-
-static double away_from_zero(double x)
-{
-    return fabs(x) < 1e-300 ? 1e-300 : x;
-}
-
-/* The continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz's method. */
-static double beta_fraction(double x, double a, double b)
-{
-    double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), h = d;
-    for (int m = 1; m < 500; m++) {
-        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-        d = 1 / away_from_zero(1 + even * d);
-        c = away_from_zero(1 + even / c);
-        h *= d * c;
-        d = 1 / away_from_zero(1 + odd * d);
-        c = away_from_zero(1 + odd / c);
-        h *= d * c;
-        if (fabs(d * c - 1) < 1e-15)
-            break;
-    }
-    return h;
-}
-
-/* I_x(a, b). The fraction converges fast for x below its mean; beyond it, 1 - I_{1-x}(b, a). */
-static double beta_share(double x, double a, double b)
-{
-    if (x <= 0 || x >= 1)
-        return x >= 1;
-    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
-    if (x < (a + 1) / (a + b + 2))
-        return front * beta_fraction(x, a, b) / a;
-    return 1 - front * beta_fraction(1 - x, b, a) / b;
-}
-
-double lab_t_probability(double t, double degrees)
-{
-    if (isnan(t) || !(degrees > 0))
-        return (double)NAN;
-    return isinf(t) ? 0 : beta_share(degrees / (degrees + t * t), degrees / 2, 0.5);
-}
 
 /* ---------------------------------------------------------------- what is measured */
 
@@ -145,15 +102,8 @@ lab_summary lab_summarise(const lab_results *r, int entry, int64_t length, lab_m
 lab_difference lab_compare(const lab_results *r, int a, int b, int64_t length, lab_measure what)
 {
     lab_summary x = lab_summarise(r, a, length, what), y = lab_summarise(r, b, length, what);
-    lab_difference out = { .difference = x.mean - y.mean, .p = (double)NAN };
-    if (x.seeds < 2 || y.seeds < 2)
-        return out;
-    double u = x.spread * x.spread / x.seeds, v = y.spread * y.spread / y.seeds;
-    if (u + v > 0) /* Welch and Satterthwaite's degrees of freedom */
-        out.p = lab_t_probability(out.difference / sqrt(u + v),
-                                  (u + v) * (u + v) / (u * u / (x.seeds - 1) + v * v / (y.seeds - 1)));
-    else
-        out.p = out.difference == 0;
+    lab_difference out = { .difference = x.mean - y.mean };
+    out.p = welch_probability((welch_sample){ x.mean, x.spread, x.seeds }, (welch_sample){ y.mean, y.spread, y.seeds });
     out.larger = out.p < 0.05;
     return out;
 }

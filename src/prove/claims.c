@@ -136,11 +136,17 @@ static void append_sizes(char out[PROVE_RULE_ROOM], const prove_given *g, langua
         rule_append(out, chinese ? "。" : ".");
 }
 
-void prove_rule(char out[PROVE_RULE_ROOM], const prove_claim *c, pe_shape shape, language l)
+void prove_rule(char out[PROVE_RULE_ROOM], const prove_claim *c, pe_shape shape, const prove_models *models, language l)
 {
+    char sizes[200];
     prove_given g = c->given;
     bool own = c->sizes.en && !shape.heads && !shape.head_dim && !shape.model_dim;
     snprintf(out, PROVE_RULE_ROOM, "%s", c->rule.en ? say(c->rule, l) : "");
+    prove_models_say(sizes, sizeof sizes, c->trained ? models : NULL, l);
+    if (*sizes) {
+        rule_append(out, l == CHINESE ? "" : " ");
+        rule_append(out, sizes);
+    }
     if (!*out || c->trained || c->kind != PROVE_MEASURED)
         return;
     if (own) {

@@ -102,6 +102,8 @@ const prove_group *prove_group_named(const char *name); /* NULL: none */
 typedef struct prove_models prove_models;
 pe_status prove_models_open(prove_models **out, const char *folder, pe_error *err);
 void prove_models_free(prove_models *m); /* NULL is fine */
+/* A sentence about their sizes; "": NULL. */
+void prove_models_say(char *out, size_t room, const prove_models *m, language l);
 
 /* Measures a claim, on this spec in place of its own where spec is not NULL, and with the sizes that are not 0 in place
  * of its own; kv_heads has no meaning here. */
@@ -116,9 +118,9 @@ pe_status prove_measure(prove_finding *out, const prove_claim *c, const char *sp
 pe_status prove_check_shape(pe_shape s, pe_error *err);       /* sizes that can be measured, or 0 */
 bool prove_takes_spec(const prove_claim *c);                  /* any at all */
 words prove_sentence(const prove_claim *c, const char *spec); /* the claim, or as it is put to a spec */
-/* The rule with the sizes that it is measured at; "": there is none. */
-#define PROVE_RULE_ROOM 1200
-void prove_rule(char out[PROVE_RULE_ROOM], const prove_claim *c, pe_shape shape, language l);
+/* The rule with the sizes that it is measured at, or of the models (NULL: none are here); "": there is none. */
+#define PROVE_RULE_ROOM 1600
+void prove_rule(char out[PROVE_RULE_ROOM], const prove_claim *c, pe_shape shape, const prove_models *models, language l);
 
 void prove_say(prove_finding *f, prove_verdict v, words because);
 void prove_judge(prove_finding *f, bool holds, words because, words otherwise); /* HOLDS or REFUTED */

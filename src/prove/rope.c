@@ -426,7 +426,8 @@ static const prove_claim claims[] = {
                 "refuted if it rises before 256, where the paper's figure of the bound ends.",
                 "成立的条件：上界在 [n, 2n) 所有距离上的均值随每次加倍而下降；若在 256（论文中上界图的终点）"
                 "之前回升，则不成立。" },
-      .given = { .spec = { "rope" }, .head_dim = 128, .length = 131072 },
+      .sizes = { "Sizes: head_dim 128, 64 and 256.", "尺寸：head_dim 128、64、256。" },
+      .given = { .spec = { "rope" }, .length = 131072 },
       .measure = measure_bound_decays,
       .takes = PE_HOOK_ROTATE },
     { .name = "rope-scores-decay",

@@ -54,33 +54,54 @@ static double octave(const double *frequency, int64_t pairs, int64_t from)
 
 #define FAR_ENOUGH 256 /* tokens: how far the paper's figure of the bound goes */
 
-/* given: spec, head_dim, length (the last distance). HOLDS: it falls with every doubling of the distance, DEPENDS: with
- * those up to a distance, REFUTED: it rises among near tokens already. */
-pe_status measure_bound_decays(prove_finding *out, const prove_given *g, pe_error *err)
+static pe_status bound_at(prove_verdict *v, prove_finding *out, const prove_given *g, pe_error *err)
 {
-    double frequency[MEASURE_HEAD_MAX / 2], before = INFINITY;
+    double frequency[MEASURE_HEAD_MAX / 2], mean[63], before = INFINITY;
+    char of[96];
     int64_t pairs, fell = 0;
+    int octaves = 0;
     bool falls = true;
     TRY(frequencies(frequency, &pairs, g->spec[0], g, err));
     for (int64_t from = 1; from <= g->length / 2; from *= 2) {
-        double here = octave(frequency, pairs, from);
-        prove_add(out, (words){ "bound, mean over distances from n to 2n, n =", "上界在 [n, 2n) 上的均值，n =" },
-                  measure_named("", (double)from).is, here, "");
+        double here = mean[octaves++] = octave(frequency, pairs, from);
         falls = falls && here < before;
         fell = falls ? 2 * from : fell;
         before = here;
     }
-    char of[96];
     snprintf(of, sizeof of, "%.60s, head_dim = %lld", g->spec[0], (long long)g->head_dim);
-    measure_add_first(out, (words){ "distance up to which each doubling lowers it", "上界逐次下降所到的距离" }, of,
-                      (double)fell, "");
-    prove_verdict v = falls ? PROVE_HOLDS : fell >= FAR_ENOUGH ? PROVE_DEPENDS : PROVE_REFUTED;
+    prove_add(out, (words){ "distance up to which each doubling lowers it", "上界逐次下降所到的距离" }, of, (double)fell, "");
+    for (int n = 0; n < octaves; n++) {
+        snprintf(of, sizeof of, "head_dim = %lld, n = %lld", (long long)g->head_dim, 1LL << n);
+        prove_add(out, (words){ "bound, mean over distances from n to 2n", "上界在 [n, 2n) 上的均值" }, of, mean[n], "");
+    }
+    *v = falls ? PROVE_HOLDS : fell >= FAR_ENOUGH ? PROVE_DEPENDS : PROVE_REFUTED;
+    return PE_OK;
+}
+
+/* given: spec, length (the last distance); head_dim, or none: the usual one, then others. HOLDS: it falls with every
+ * doubling of the distance, DEPENDS: with those up to a distance, or at some widths, REFUTED: it rises among near tokens
+ * already. */
+pe_status measure_bound_decays(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    static const int64_t widths[] = { 128, 64, 256 };
     static const words because[PROVE_VERDICT_COUNT] = {
         { "Each time the distance doubles the bound falls.", "距离每加倍一次，上界都下降。" },
         { "The bound rises again among near tokens already.", "在很近的距离上，上界就已回升。" },
-        { "It depends on the distance: the bound falls until the slowest pairs rotate, and then stays level.",
-          "取决于距离：上界一直降到最慢的维度对也开始转动为止，此后不再下降。" },
+        { "It depends on the distance: the bound falls until the slowest pairs rotate, and then stays level; wider heads have "
+          "slower pairs.",
+          "取决于距离：上界一直降到最慢的维度对也开始转动为止，此后不再下降；头越宽，最慢的维度对越慢。" },
     };
+    int found[PROVE_VERDICT_COUNT] = { 0 }, count = g->head_dim ? 1 : (int)(sizeof widths / sizeof *widths);
+    for (int n = 0; n < count; n++) {
+        prove_verdict v;
+        prove_given one = *g;
+        one.head_dim = g->head_dim ? g->head_dim : widths[n];
+        TRY(bound_at(&v, out, &one, err));
+        found[v]++;
+    }
+    prove_verdict v = found[PROVE_HOLDS] == count     ? PROVE_HOLDS
+                      : found[PROVE_REFUTED] == count ? PROVE_REFUTED
+                                                      : PROVE_DEPENDS;
     prove_say(out, v, because[v]);
     return PE_OK;
 }

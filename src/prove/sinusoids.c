@@ -65,35 +65,30 @@ static decay decay_of(const double *dot, int64_t n)
 
 #define FAR_ENOUGH 256 /* a mean that rises before this distance does not decay */
 
-static void report_decay(prove_finding *out, const decay *s, const double *dot, const prove_given *g)
+/* of: the spec and its width. */
+static prove_verdict report_decay(prove_finding *out, const decay *s, const double *dot, int64_t n, const char *of)
 {
-    int64_t n = g->length;
-    prove_add(out, (words){ "distance up to which each doubling lowers the mean", "均值逐次下降所到的距离" },
-              g->spec[0], (double)s->fell, "");
-    prove_add(out, (words){ "distances measured", "测量的距离数" }, g->spec[0], (double)n, "");
-    prove_add(out, (words){ "share of steps that rise", "上升步所占比例" }, g->spec[0],
+    prove_add(out, (words){ "distance up to which each doubling lowers the mean", "均值逐次下降所到的距离" }, of,
+              (double)s->fell, "");
+    prove_add(out, (words){ "distances measured", "测量的距离数" }, of, (double)n, "");
+    prove_add(out, (words){ "share of steps that rise", "上升步所占比例" }, of,
               100.0 * (double)s->rises / (double)(n - 1), "%");
-    prove_add(out, (words){ "first rise, at distance", "第一次上升处的距离" }, g->spec[0], (double)s->first_rise, "");
-    prove_add(out, (words){ "largest rise above an earlier low, of p.p", "相对之前低点的最大回升（占 p·p）" },
-              g->spec[0], s->ripple, "");
-    for (int64_t from = 1; 2 * from <= n; from *= 2)
-        prove_add(out, (words){ "mean of p(t).p(t+k) / p.p from k to 2k", "p(t)·p(t+k) / p·p 在 [k, 2k) 上的均值" },
-                  measure_named("k = ", (double)from).is, octave(dot, from), "");
-    prove_verdict v = s->fell < FAR_ENOUGH && s->fell < n / 2 ? PROVE_REFUTED : s->rises ? PROVE_DEPENDS : PROVE_HOLDS;
-    static const words because[PROVE_VERDICT_COUNT] = {
-        { "Up to the last distance measured it falls with every step.", "直到测量的最远距离，每一步都下降。" },
-        { "Its mean rises among near distances already.", "在很近的距离上，均值就已回升。" },
-        { "It depends on what is meant: up to the distance of the first number the mean over each doubling is lower "
-          "than the one "
-          "before, but from step to step it ripples.",
-          "取决于怎么理解：在第一个数给出的距离以内，距离每加倍一次，均值都比前一段低；但逐步看有波纹，并不单调。" },
-    };
-    prove_say(out, v, because[v]);
+    prove_add(out, (words){ "first rise, at distance", "第一次上升处的距离" }, of, (double)s->first_rise, "");
+    prove_add(out, (words){ "largest rise above an earlier low, of p.p", "相对之前低点的最大回升（占 p·p）" }, of,
+              s->ripple, "");
+    for (int64_t from = 1; 2 * from <= n; from *= 2) {
+        char at[96];
+        snprintf(at, sizeof at, "%.60s, k = %lld", of, (long long)from);
+        prove_add(out, (words){ "mean of p(t).p(t+k) / p.p from k to 2k", "p(t)·p(t+k) / p·p 在 [k, 2k) 上的均值" }, at,
+                  octave(dot, from), "");
+    }
+    return s->fell < FAR_ENOUGH && s->fell < n / 2 ? PROVE_REFUTED : s->rises ? PROVE_DEPENDS : PROVE_HOLDS;
 }
 
-static pe_status sinusoids_decay(prove_finding *out, const prove_given *g, pe_error *err)
+static pe_status decay_at(prove_verdict *v, prove_finding *out, const prove_given *g, pe_error *err)
 {
     enum { FROM = 100 };
+    char of[96];
     int64_t d, n = g->length;
     double *p, *dot = measure_memory(n, 1, err);
     pe_status status = dot ? measure_code_table(&p, &d, g->spec[0], g, n + FROM, err) : PE_ERR_NOMEM;
@@ -105,8 +100,34 @@ static pe_status sinusoids_decay(prove_finding *out, const prove_given *g, pe_er
     for (int64_t k = 0; k < n; k++)
         dot[k] = measure_dot(p + FROM * d, p + (FROM + k) * d, d) / one;
     decay s = decay_of(dot, n);
-    report_decay(out, &s, dot, g);
+    snprintf(of, sizeof of, "%.60s, d = %lld", g->spec[0], (long long)d);
+    *v = report_decay(out, &s, dot, n, of);
     free(p), free(dot);
+    return PE_OK;
+}
+
+/* given: spec, length (distances); model_dim, or none: that of the first Transformer, then others. */
+static pe_status sinusoids_decay(prove_finding *out, const prove_given *g, pe_error *err)
+{
+    static const int64_t widths[] = { 512, 64, 128 };
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "Up to the last distance measured it falls with every step.", "直到测量的最远距离，每一步都下降。" },
+        { "Its mean rises among near distances already.", "在很近的距离上，均值就已回升。" },
+        { "It depends on what is meant: up to the distance of the first number the mean over each doubling is lower "
+          "than the one before, but from step to step it ripples.",
+          "取决于怎么理解：在第一个数给出的距离以内，距离每加倍一次，均值都比前一段低；但逐步看有波纹，并不单调。" },
+    };
+    int found[PROVE_VERDICT_COUNT] = { 0 }, count = g->model_dim ? 1 : (int)(sizeof widths / sizeof *widths);
+    for (int n = 0; n < count; n++) {
+        prove_verdict v;
+        prove_given one = measure_at_width(g, g->model_dim ? g->model_dim : widths[n]);
+        TRY(decay_at(&v, out, g->model_dim ? g : &one, err));
+        found[v]++;
+    }
+    prove_verdict v = found[PROVE_HOLDS] == count     ? PROVE_HOLDS
+                      : found[PROVE_REFUTED] == count ? PROVE_REFUTED
+                                                      : PROVE_DEPENDS;
+    prove_say(out, v, because[v]);
     return PE_OK;
 }
 
@@ -511,7 +532,8 @@ static const prove_claim claims[] = {
                 "distance rises before 256; all distances are summed, none are sampled.",
                 "成立的条件：每一步都下降；距离每加倍一段，其均值若在 256 之前回升，则不成立。所有距离逐个求"
                 "和，没有抽样。" },
-      .given = { WIDTH(128), SINUSOID, .length = 1 << 15 },
+      .sizes = { "Sizes: width 512, 64 and 128.", "尺寸：宽 512、64、128。" },
+      .given = { SINUSOID, .length = 1 << 15 },
       .measure = sinusoids_decay,
       .takes = PE_HOOK_EMBED },
     { .name = "1-and-10001",

@@ -408,9 +408,10 @@ static const prove_claim claims[] = {
       .source = "Kazemnejad 2019 (kazemnejad.com/blog/transformer_architecture_positional_encoding)",
       .kind = PROVE_ALGEBRA,
       .rule = { "It holds if the mean |cos| at the model's width, 512 where none is given, is below 0.1 in each of 20 "
-                "seeds, so that 1 % of the power of one lies along the other; width 8 is the control.",
+                "seeds, so that 1 % of the power of one lies along the other, and is refuted if it is so in none; width 8 is "
+                "the control.",
                 "成立的条件：在模型宽度下（未给出时为 512），20 个随机种子下 |cos| 的均值都小于 0.1，即一方功率的 1% 落在另一方"
-                "的方向上；宽度 8 作对照。" },
+                "的方向上；没有一个种子如此则不成立。宽度 8 作对照。" },
       .given = { .spec = { "sinusoidal" }, .model_dim = 512, .length = 64, .seed = 6 },
       .measure = measure_orthogonal,
       .takes = PE_HOOK_EMBED },

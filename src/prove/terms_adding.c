@@ -56,7 +56,8 @@ static pe_status add_cosine(measure_spread *s, prove_finding *out, const prove_g
 
 #define NEARLY 0.1 /* |cos|: 1 % of the power of one lies along the other */
 
-/* given: spec, model_dim (the width that decides), length. REFUTED where the width is too small. */
+/* given: spec, model_dim (the width that decides), length. REFUTED where the width is too small, DEPENDS
+ * at the border. */
 pe_status measure_orthogonal(prove_finding *out, const prove_given *g, pe_error *err)
 {
     measure_spread at, each;
@@ -69,14 +70,18 @@ pe_status measure_orthogonal(prove_finding *out, const prove_given *g, pe_error 
         law = fmax(law, fabs(each.median / sqrt(2 / (3.14159265358979323846 * (double)width)) - 1));
     }
     prove_add(out, (words){ "farthest from sqrt(2 / (pi d))", "与 sqrt(2/(πd)) 的最大偏离" }, "", 100 * law, "%");
-    prove_judge(out, at.most < NEARLY,
-                (words){ "Random words are random directions, whose |cos| with any vector is sqrt(2 / (pi d)) on "
-                         "average: it follows from the width, whatever the code is, and says nothing about trained "
-                         "words.",
-                         "随机的词向量就是随机方向，它与任何向量夹角余弦的平均绝对值为 sqrt(2/(πd))："
-                         "这只由宽度决定，与编码无关，也不说明训练后的词向量如何。" },
-                (words){ "At this width a word and a code still point alike: the cosine falls only as 1/sqrt(d).",
-                         "在这个宽度上词向量与位置编码并不接近正交：余弦只按 1/sqrt(d) 下降。" });
+    static const words because[PROVE_VERDICT_COUNT] = {
+        { "Random words are random directions, whose |cos| with any vector is sqrt(2 / (pi d)) on average: it follows from "
+          "the width, whatever the code is, and says nothing about trained words.",
+          "随机的词向量就是随机方向，它与任何向量夹角余弦的平均绝对值为 sqrt(2/(πd))：这只由宽度决定，与编码无关，也不说明"
+          "训练后的词向量如何。" },
+        { "At this width a word and a code still point alike: the cosine falls only as 1/sqrt(d).",
+          "在这个宽度上词向量与位置编码并不接近正交：余弦只按 1/sqrt(d) 下降。" },
+        { "It depends on the seed: at this width the average, sqrt(2 / (pi d)), lies at the border.",
+          "取决于随机种子：在这个宽度上，平均值 sqrt(2/(πd)) 就在界线附近。" },
+    };
+    prove_verdict v = at.most < NEARLY ? PROVE_HOLDS : at.least < NEARLY ? PROVE_DEPENDS : PROVE_REFUTED;
+    prove_say(out, v, because[v]);
     return PE_OK;
 }
 

@@ -34,6 +34,9 @@ typedef struct trained_group {
 /* PE_ERR_UNSUITED, in words for people, where there are no models, or none of this encoding. */
 pe_status trained_find(trained_group *out, const prove_given *g, const char *name, pe_error *err);
 
+/* A model as it was before training: the same spec and sizes, first weights. Its m is the caller's to free. */
+pe_status trained_first(trained_model *out, const trained_model *t, uint64_t seed, pe_error *err);
+
 /* Window n of `of`, spread over the text: a model's trained length of tokens. */
 const int32_t *trained_window(const prove_models *from, int n, int of);
 

@@ -91,8 +91,9 @@ static pe_status sums_of(sums *s, const trained_model *t, const prove_models *fr
     return chosen ? PE_OK : PE_ERR_NOMEM;
 }
 
-/* What is measured of one model: words and codes as they are, and with the means taken off both; then the controls. */
-enum { AS_IS, LESS_MEANS, TURNED, TURNED_LESS_MEANS, WORDS, LESS_WORDS, COSINES };
+/* What is measured of one model: words and codes as they are, and with the means taken off both; the same before
+ * training; then the other controls. */
+enum { AS_IS, LESS_MEANS, BEFORE, BEFORE_LESS_MEANS, TURNED, TURNED_LESS_MEANS, WORDS, LESS_WORDS, COSINES };
 
 /* to (n, width) = x turned by a random orthogonal map: elements change places and signs. order (width): room. */
 static void turn(double *to, int64_t *order, const double *x, int64_t n, int64_t width, uint64_t seed)
@@ -140,10 +141,30 @@ static double apart_cosine(const sums *s, double *basis, double *code)
     return mean_cosine(s->word, COMMON, code, s->places, s->width);
 }
 
-static pe_status orthogonal_one(double x[COSINES], double *law, const trained_model *t, const prove_models *from,
+/* Of a model as it was before training. */
+static pe_status cosines_before(double x[COSINES], const trained_model *t, uint64_t seed, const prove_models *from,
                                 pe_error *err)
 {
+    trained_model first;
     sums s;
+    TRY(trained_first(&first, t, seed, err));
+    pe_status status = sums_of(&s, &first, from, err);
+    model_free(first.m);
+    if (status)
+        return status;
+    x[BEFORE] = mean_cosine(s.word, COMMON, s.code, s.places, s.width);
+    take_mean_off(s.word, COMMON, s.width);
+    take_mean_off(s.code, s.places, s.width);
+    x[BEFORE_LESS_MEANS] = mean_cosine(s.word, COMMON, s.code, s.places, s.width);
+    sums_free(&s);
+    return PE_OK;
+}
+
+static pe_status orthogonal_one(double x[COSINES], double *law, const trained_model *t, uint64_t seed,
+                                const prove_models *from, pe_error *err)
+{
+    sums s;
+    TRY(cosines_before(x, t, seed, from, err));
     TRY(sums_of(&s, t, from, err));
     double *room = measure_memory(s.places + COMMON, s.width, err);
     int64_t *order = calloc((size_t)s.width, sizeof *order);
@@ -192,6 +213,8 @@ static words orthogonal_because(const measure_tally *t, int turned)
 static const words cosine_words[COSINES] = {
     { "mean |cos| of trained words and codes", "训练后词向量与位置编码夹角余弦的平均绝对值" },
     { "the same, means taken off both", "同上，两者各减去均值" },
+    { "control: the same words and codes before training", "对照：训练之前" },
+    { "control: before training, means taken off both", "对照：训练之前，两者各减去均值" },
     { "control: codes turned at random", "对照：随机旋转后的编码" },
     { "control: turned at random, means taken off both", "对照：随机旋转后的编码，两者各减去均值" },
     { "control: trained words with one another", "对照：训练后的词向量之间" },
@@ -209,7 +232,7 @@ pe_status measure_trained_orthogonal(prove_finding *out, const prove_given *g, p
         trained_group group;
         TRY(trained_find(&group, g, g->spec[i], err));
         for (int n = 0; n < group.count; n++) {
-            TRY(orthogonal_one(x[n], &law, group.one[n], group.from, err));
+            TRY(orthogonal_one(x[n], &law, group.one[n], (uint64_t)n + 1, group.from, err));
             measure_count(&tally, x[n][AS_IS] < law);
             measure_count(&tally, x[n][LESS_MEANS] < law);
             turned += x[n][AS_IS] >= law && x[n][LESS_MEANS] < law;
@@ -232,83 +255,148 @@ pe_status measure_trained_orthogonal(prove_finding *out, const prove_given *g, p
 
 /* ------------------------------------------------ adding: can both be read from the sum? */
 
-/* The nearest of n rows. */
-static int64_t nearest(const double *x, const double *row, int64_t n, int64_t width)
+/* Of all sums, how many the map is fitted on, in eighths; it is asked about the others. */
+enum { SHARES = 5, EIGHTHS = 8 };
+static const int fitted_eighths[SHARES] = { 1, 2, 3, 4, 6 };
+
+/* The share of sums of which a linear map, fitted on others, finds the word (the place). In each vector of the first
+ * list, of words, and of the second, of codes, 1/2 follows the elements that are seen, so that a sum ends in 1. Sums
+ * are never written down: a map of a sum is the sum of its maps. */
+typedef struct reading {
+    const sums *s;
+    int64_t *order;          /* (pairs): of every word with every place, at random */
+    int64_t in, pairs, rows; /* elements of a sum; pairs in all; words and codes */
+    double *part;            /* (rows, in): words, then codes, as they are seen */
+    double *total;           /* (rows, in): the sums that are fitted, added up by their word and by their place */
+    double *gram, *M;        /* (in, in), (in, C): C elements of the words or of the codes */
+    double *map, *score;     /* (rows, in); (rows, rows): of each candidate with each part */
+} reading;
+
+static void reading_free(reading *r)
 {
-    int64_t best = 0;
+    free(r->order), free(r->part), free(r->total), free(r->gram), free(r->M), free(r->map), free(r->score);
+}
+
+static const double *row_of(const reading *r, int64_t n)
+{
+    return n < COMMON ? r->s->word + n * r->s->width : r->s->code + (n - COMMON) * r->s->width;
+}
+
+static pe_status reading_new(reading *r, const sums *s, int64_t seen, pe_error *err)
+{
+    *r = (reading){ .s = s, .in = seen + 1, .pairs = COMMON * s->places, .rows = COMMON + s->places };
+    r->order = calloc((size_t)r->pairs, sizeof *r->order);
+    r->part = measure_memory(r->rows, r->in, err);
+    r->total = measure_memory(r->rows, r->in, err);
+    r->gram = measure_memory(r->in, r->in, err);
+    r->M = measure_memory(r->in, s->width, err);
+    r->map = measure_memory(r->rows, r->in, err);
+    r->score = measure_memory(r->rows, r->rows, err);
+    if (!r->order || !r->part || !r->total || !r->gram || !r->M || !r->map || !r->score) {
+        reading_free(r);
+        return io_fail(err, PE_ERR_NOMEM, "no memory for sums");
+    }
+    for (int64_t n = 0; n < r->rows; n++) {
+        memcpy(r->part + n * r->in, row_of(r, n), (size_t)seen * sizeof *r->part);
+        r->part[n * r->in + seen] = 0.5;
+    }
+    return PE_OK;
+}
+
+/* to (in, columns) += x' y, for a row of each. */
+static void add_product(double *to, const double *x, int64_t in, const double *y, int64_t columns)
+{
+    for (int64_t i = 0; i < in; i++)
+        for (int64_t c = 0; c < columns; c++)
+            to[i * columns + c] += x[i] * y[c];
+}
+
+#define TINY 1e-11 /* of the mean square: some codes leave a direction empty */
+
+/* Fits on pairs first .. last - 1 of the order, beside those that were fitted before. */
+static void reading_fit(reading *r, int64_t first, int64_t last)
+{
+    int64_t in = r->in, C = r->s->width;
+    double trace = 0;
+    for (int64_t n = first; n < last; n++) {
+        int64_t w = r->order[n] % COMMON, p = COMMON + r->order[n] / COMMON;
+        for (int64_t i = 0; i < in; i++) {
+            double x = r->part[w * in + i] + r->part[p * in + i];
+            r->total[w * in + i] += x;
+            r->total[p * in + i] += x;
+        }
+    }
+    memset(r->gram, 0, (size_t)(in * in) * sizeof *r->gram);
+    for (int64_t n = 0; n < r->rows; n++)
+        add_product(r->gram, r->total + n * in, in, r->part + n * in, in);
+    for (int64_t i = 0; i < in; i++)
+        trace += r->gram[i * in + i];
+    for (int64_t i = 0; i < in; i++)
+        r->gram[i * in + i] += TINY * trace / (double)in;
+    measure_cholesky(r->gram, in);
+    for (int k = 0; k < 2; k++) { /* the map of words, the map of codes */
+        int64_t from = k ? COMMON : 0, to = k ? r->rows : COMMON;
+        memset(r->M, 0, (size_t)(in * C) * sizeof *r->M);
+        for (int64_t n = from; n < to; n++)
+            add_product(r->M, r->total + n * in, in, row_of(r, n), C);
+        measure_cholesky_solve(r->gram, in, r->M, C);
+        for (int64_t n = from; n < to; n++)
+            for (int64_t i = 0; i < in; i++)
+                r->map[n * in + i] = measure_dot(r->M + i * C, row_of(r, n), C);
+    }
+    for (int64_t n = 0; n < r->rows; n++)
+        for (int64_t m = 0; m < r->rows; m++)
+            r->score[n * r->rows + m] = measure_dot(r->map + n * in, r->part + m * in, in);
+}
+
+/* Which of candidates from .. to - 1 is nearest to what is read off the sum of w and p: |y - row|^2 less |y|^2. */
+static int64_t nearest(const reading *r, const double *size, int64_t from, int64_t to, int64_t w, int64_t p)
+{
+    int64_t best = from;
     double least = INFINITY;
-    for (int64_t i = 0; i < n; i++) {
-        double off = 0;
-        for (int64_t c = 0; c < width; c++)
-            off += (x[c] - row[i * width + c]) * (x[c] - row[i * width + c]);
-        if (off < least) {
-            least = off;
-            best = i;
+    for (int64_t n = from; n < to; n++) {
+        const double *score = r->score + n * r->rows;
+        double far = size[n] - 2 * (score[w] + score[p]);
+        if (far < least) {
+            least = far;
+            best = n;
         }
     }
     return best;
 }
 
-/* The share of sums of which a linear map, fitted on others, finds the word (the place). */
-typedef struct reading {
-    const sums *s;
-    int64_t *order;    /* (pairs): of every word with every place, at random */
-    double *x, *y, *M; /* (pairs, in), (pairs, 2 C), (2 C, in) */
-    int64_t in;        /* elements of the sum that are seen, and a 1 */
-    int64_t pairs, fitted; /* in all; those that the map is fitted on, first */
-} reading;
-
-/* Both vectors of each pair, and what they are read from. */
-static void reading_fill(const reading *r)
+/* In per cent. size (rows): room. */
+static void reading_ask(double right[2], const reading *r, double *size, int64_t fitted)
 {
-    const sums *s = r->s;
-    int64_t C = s->width;
-    for (int64_t n = 0; n < r->pairs; n++) {
-        int64_t word = r->order[n] % COMMON, place = r->order[n] / COMMON;
-        double *x = r->x + n * r->in, *y = r->y + n * 2 * C;
-        memcpy(y, s->word + word * C, (size_t)C * sizeof *y);
-        memcpy(y + C, s->code + place * C, (size_t)C * sizeof *y);
-        for (int64_t c = 0; c < r->in - 1; c++)
-            x[c] = y[c] + y[C + c];
-        x[r->in - 1] = 1;
-    }
-}
-
-static void reading_ask(double right[2], const reading *r)
-{
-    const sums *s = r->s;
-    int64_t C = s->width, found[2] = { 0, 0 };
-    double y[2 * PROVE_WIDTH_MAX];
-    for (int64_t n = r->fitted; n < r->pairs; n++) {
-        int64_t word = r->order[n] % COMMON, place = r->order[n] / COMMON;
-        for (int64_t o = 0; o < 2 * C; o++)
-            y[o] = measure_dot(r->M + o * r->in, r->x + n * r->in, r->in);
-        found[0] += nearest(y, s->word, COMMON, C) == word;
-        found[1] += nearest(y + C, s->code, s->places, C) == place;
+    int64_t found[2] = { 0, 0 };
+    for (int64_t n = 0; n < r->rows; n++)
+        size[n] = measure_dot(row_of(r, n), row_of(r, n), r->s->width);
+    for (int64_t n = fitted; n < r->pairs; n++) {
+        int64_t w = r->order[n] % COMMON, p = COMMON + r->order[n] / COMMON;
+        found[0] += nearest(r, size, 0, COMMON, w, p) == w;
+        found[1] += nearest(r, size, COMMON, r->rows, w, p) == p;
     }
     for (int k = 0; k < 2; k++)
-        right[k] = 100 * (double)found[k] / (double)(r->pairs - r->fitted);
+        right[k] = 100 * (double)found[k] / (double)(r->pairs - fitted);
 }
 
-static pe_status read_sums(double right[2], const sums *s, int64_t seen, uint64_t seed, pe_error *err)
+static pe_status read_sums(double right[SHARES][2], const sums *s, int64_t seen, uint64_t seed, pe_error *err)
 {
-    reading r = { .s = s, .in = seen + 1, .pairs = COMMON * s->places };
-    double residual;
-    r.fitted = r.pairs * 3 / 8;
-    r.x = measure_memory(r.pairs, r.in, err);
-    r.y = measure_memory(r.pairs, 2 * s->width, err);
-    r.M = measure_memory(2 * s->width, r.in, err);
-    r.order = calloc((size_t)r.pairs, sizeof *r.order);
-    pe_status status = r.x && r.y && r.M && r.order ? PE_OK : io_fail(err, PE_ERR_NOMEM, "no memory for sums");
-    if (!status) {
+    reading r;
+    int64_t fitted = 0;
+    TRY(reading_new(&r, s, seen, err));
+    double *size = measure_memory(r.rows, 1, err);
+    if (size)
         measure_shuffle(r.order, r.pairs, &seed);
-        reading_fill(&r);
-        status = measure_map(r.M, &residual, r.x, r.in, r.y, 2 * s->width, r.fitted, err);
+    for (int n = 0; size && n < SHARES; n++) {
+        int64_t until = r.pairs * fitted_eighths[n] / EIGHTHS;
+        reading_fit(&r, fitted, until);
+        reading_ask(right[n], &r, size, until);
+        fitted = until;
     }
-    if (!status)
-        reading_ask(right, &r);
-    free(r.x), free(r.y), free(r.M), free(r.order);
-    return status;
+    free(size);
+    reading_free(&r);
+    return size ? PE_OK : PE_ERR_NOMEM;
 }
 
 /* Random words of the size of the trained ones. */
@@ -321,7 +409,7 @@ static void words_at_random(sums *s, uint64_t seed)
 /* Of each draw of the sums that the map is fitted on. */
 typedef struct draws {
     const sums *s;
-    double right[PROVE_SEEDS][2];
+    double right[PROVE_SEEDS][SHARES][2];
 } draws;
 
 static pe_status draw_seed(void *with, int n, uint64_t seed, pe_error *err)
@@ -331,18 +419,22 @@ static pe_status draw_seed(void *with, int n, uint64_t seed, pe_error *err)
 }
 
 /* The worst of all draws. */
-static pe_status read_each_draw(double right[2], const sums *s, const prove_given *g, pe_error *err)
+static pe_status read_each_draw(double right[SHARES][2], const sums *s, const prove_given *g, pe_error *err)
 {
     draws d = { .s = s };
     TRY(measure_each_seed(draw_seed, &d, PROVE_SEEDS, g, err));
-    right[0] = right[1] = 100;
-    for (int n = 0; n < PROVE_SEEDS; n++)
-        for (int k = 0; k < 2; k++)
-            right[k] = fmin(right[k], d.right[n][k]);
+    for (int i = 0; i < 2 * SHARES; i++) {
+        right[i / 2][i % 2] = 100;
+        for (int n = 0; n < PROVE_SEEDS; n++)
+            right[i / 2][i % 2] = fmin(right[i / 2][i % 2], d.right[n][i / 2][i % 2]);
+    }
     return PE_OK;
 }
 
-static pe_status adding_one(double x[3][2], const trained_model *t, const prove_given *g, uint64_t seed, pe_error *err)
+/* Read from the sums: of trained words; of random words; the same as the first, of an eighth of the elements. */
+typedef double adding_found[3][SHARES][2];
+
+static pe_status adding_one(adding_found x, const trained_model *t, const prove_given *g, uint64_t seed, pe_error *err)
 {
     sums s;
     TRY(sums_of(&s, t, g->models, err));
@@ -354,46 +446,85 @@ static pe_status adding_one(double x[3][2], const trained_model *t, const prove_
     return status;
 }
 
+/* Models in all, by the share of sums that is fitted and by model: whether every sum is read right. */
+typedef struct adding_tally {
+    measure_tally all, share[SHARES], model[PROVE_SPECS_MAX * TRAINED_SEEDS];
+} adding_tally;
+
+static void add_readings(adding_tally *tally, adding_found *x, const trained_group *group)
+{
+    static const words what[3][2] = {
+        { { "words read from the sum, worst draw; share fitted", "从和中读对的词，最差的一次；拟合份额" },
+          { "places read from the sum, worst draw; share fitted", "从和中读对的位置，最差的一次；拟合份额" } },
+        { { "words read from the sum, random words as large; share fitted",
+            "从和中读对的词（同样大小的随机词向量）；拟合份额" },
+          { "places read from the sum, random words as large; share fitted",
+            "从和中读对的位置（同样大小的随机词向量）；拟合份额" } },
+        { { "control: words read from an eighth of the elements; share fitted",
+            "对照：只看八分之一的元素时读对的词；拟合份额" },
+          { "control: places read from an eighth of the elements; share fitted",
+            "对照：只看八分之一的元素时读对的位置；拟合份额" } },
+    };
+    for (int k = 0; k < 3; k++)
+        for (int n = k ? SHARES - 1 : 0; n < SHARES; n++) /* of those beside: the largest share alone */
+            for (int read = 0; read < 2; read++) {
+                char of[96];
+                double column[TRAINED_SEEDS];
+                for (int m = 0; m < group->count; m++)
+                    column[m] = x[m][k][n][read];
+                snprintf(of, sizeof of, "%.60s, %d/%d", group->name, fitted_eighths[n], EIGHTHS);
+                measure_add_values(tally->all.out, what[k][read], of, column, group->count, "%");
+            }
+}
+
+static words adding_depends(const adding_tally *t)
+{
+    static const words of_share = { "It depends on the share of sums that the map is fitted on, in all models alike: with more "
+                                 "of them every sum is read right.",
+                                 "取决于拟合所用的和的份额，各模型都一样：用得多时每个和都能读对。" };
+    static const words of_model = { "It depends on the model, whatever the share of sums that the map is fitted on.",
+                                 "取决于模型，与拟合所用的和的份额无关。" };
+    static const words of_both = { "It depends on the model and on the share of sums that the map is fitted on: in every draw "
+                                "every sum is read right of some models at some shares, and not of others. What that "
+                                "costs against concatenating is measured by trained-concatenating.",
+                                "同时取决于模型和拟合所用的和的份额：有的模型在有的份额下每次抽取都能读对每个和，有的不能。"
+                                "与拼接相比代价多大，由 trained-concatenating 测量。" };
+    return measure_decides(t->share, SHARES)                            ? of_share
+           : measure_decides(t->model, PROVE_SPECS_MAX * TRAINED_SEEDS) ? of_model
+                                                                        : of_both;
+}
+
 /* given: names of encodings that add codes. */
 pe_status measure_trained_adding(prove_finding *out, const prove_given *g, pe_error *err)
 {
-    static const words what[3][2] = {
-        { { "words read from the sum, trained words, worst draw", "从和中读对的词（训练后的词向量），最差的一次" },
-          { "places read from the sum, trained words, worst draw", "从和中读对的位置（训练后的词向量），最差的一次" } },
-        { { "words read from the sum, random words as large", "从和中读对的词（同样大小的随机词向量）" },
-          { "places read from the sum, random words as large", "从和中读对的位置（同样大小的随机词向量）" } },
-        { { "control: words read from an eighth of the elements", "对照：只看八分之一的元素时读对的词" },
-          { "control: places read from an eighth of the elements", "对照：只看八分之一的元素时读对的位置" } },
-    };
-    static const words because[PROVE_VERDICT_COUNT] = {
-        { "A linear map reads every word and every place from the sums of trained words and codes. That does not make "
-          "adding as good as concatenating: trained-concatenating compares the losses.",
-          "线性映射能从训练后的词向量与编码之和中读对每个词和每个位置。这并不说明相加与拼接一样好：两者的损失由 "
-          "trained-concatenating 比较。" },
-        { "In every model some sums are read wrong. What that costs against concatenating is measured by "
-          "trained-concatenating.",
-          "每个模型都有读错的和。与拼接相比代价多大，由 trained-concatenating 测量。" },
-        { "It depends on the model and on the sums that the map is fitted on: in some models every sum is read right in "
-          "every draw, in others some are not. What that costs against concatenating is measured by trained-concatenating.",
-          "取决于模型和拟合所用的和：有的模型每次抽取都能读对每个和，有的不能。与拼接相比代价多大，由 "
-          "trained-concatenating 测量。" },
-    };
-    measure_tally tally = { .out = out };
+    adding_tally tally = { .all.out = out };
     for (int i = 0; g->spec[i]; i++) {
-        double x[TRAINED_SEEDS][3][2], column[TRAINED_SEEDS];
+        adding_found x[TRAINED_SEEDS];
         trained_group group;
         TRY(trained_find(&group, g, g->spec[i], err));
         for (int n = 0; n < group.count; n++) {
             TRY(adding_one(x[n], group.one[n], g, g->seed + (uint64_t)n, err));
-            measure_count(&tally, x[n][0][0] == 100 && x[n][0][1] == 100);
+            for (int k = 0; k < SHARES; k++) {
+                bool all = x[n][0][k][0] == 100 && x[n][0][k][1] == 100;
+                measure_count(&tally.all, all);
+                measure_count(&tally.share[k], all);
+                measure_count(&tally.model[i * TRAINED_SEEDS + n], all);
+            }
         }
-        for (int k = 0; k < 6; k++) {
-            for (int n = 0; n < group.count; n++)
-                column[n] = x[n][k / 2][k % 2];
-            measure_add_values(out, what[k / 2][k % 2], group.name, column, group.count, "%");
-        }
+        add_readings(&tally, x, &group);
     }
-    measure_conclude(&tally, (words){ "models with a sum that is read wrong", "有读错的和的模型数" }, because);
+    const words because[PROVE_VERDICT_COUNT] = {
+        { "A linear map reads every word and every place from the sums of trained words and codes, at every share. That "
+          "does not make adding as good as concatenating: trained-concatenating compares the losses.",
+          "在每个份额下，线性映射都能从训练后的词向量与编码之和中读对每个词和每个位置。这并不说明相加与拼接一样好：两者的损失由 "
+          "trained-concatenating 比较。" },
+        { "In every model, at every share, some sums are read wrong. What that costs against concatenating is measured by "
+          "trained-concatenating.",
+          "每个模型在每个份额下都有读错的和。与拼接相比代价多大，由 trained-concatenating 测量。" },
+        adding_depends(&tally),
+    };
+    measure_conclude(&tally.all, (words){ "models, at each share, with a sum that is read wrong", "有读错的和的模型数（各份额）" },
+                     because);
     return PE_OK;
 }
 
@@ -452,11 +583,10 @@ static double alike(const double *x, const double *y, int64_t n, int64_t width)
 static pe_status table_of(double *code, double *word, const trained_model *t, bool untrained, uint64_t seed,
                           const prove_models *from, pe_error *err)
 {
-    trained_model first = { .m = NULL };
+    trained_model first;
     if (!untrained)
         return trained_codes(code, word, t, from, err);
-    TRY(model_new(&first.m, model_settings(t->m), pe_encoding_spec(model_encoding(t->m)), NULL, err));
-    model_init(first.m, seed);
+    TRY(trained_first(&first, t, seed, err));
     pe_status s = trained_codes(code, word, &first, from, err);
     model_free(first.m);
     return s;

@@ -11,8 +11,8 @@
 /* ------------------------------------------------ residuals: the place after each layer */
 
 #define RIDGE 1e-3 /* of the mean square of each element: in trained models a few elements are far larger than others */
-enum { FITS = 3, WINDOWS_ASKED = 12 };
-static const int fitted_windows[FITS] = { 2, 8, 32 };
+enum { FITS = 3, LAST = FITS - 1, WINDOWS_ASKED = 64 };
+static const int fitted_windows[FITS] = { 8, 32, 128 }; /* the last decides: by then the map has converged */
 
 /* The stream of all windows, first those that are fitted: (layers + 1, windows, T, C). */
 typedef struct streams {
@@ -23,7 +23,7 @@ typedef struct streams {
 
 static pe_status streams_new(streams *s, const trained_model *t, const prove_models *from, pe_error *err)
 {
-    s->windows = fitted_windows[FITS - 1] + WINDOWS_ASKED;
+    s->windows = fitted_windows[LAST] + WINDOWS_ASKED;
     s->x = NULL;
     TRY(trained_look_new(&s->look, from, t->m, LOOK_STREAM, err));
     int64_t size = s->look.tokens * s->look.width, layers = s->look.layers + 1;
@@ -42,51 +42,90 @@ static double place_of(int64_t token, int64_t tokens)
     return ((double)(token % tokens) + 0.5) / (double)tokens - 0.5;
 }
 
-/* R^2 of the place on tokens first .. last, by a linear map fitted on the first ones. a (C + 1, C + 1), b (C + 1). */
-static double read_place(double *a, double *b, const real *x, int64_t fitted, int64_t first, int64_t last,
-                         int64_t tokens, int64_t width)
+/* A linear map of the stream to the place. gram (C + 1, C + 1) and sums (C + 1): of the tokens so far; a and b: solved. */
+typedef struct place_map {
+    double *gram, *sums, *a, *b, *row; /* row (C + 1): a token, and a 1 */
+    int64_t width, tokens;
+    const real *x, *less; /* (tokens, C) each: the stream, and what is taken off it, or NULL */
+} place_map;
+
+static const double *map_row(const place_map *m, int64_t t)
 {
-    int64_t n = width + 1;
-    double wrong = 0, all = 0, trace = 0;
-    memset(a, 0, (size_t)(n * n) * sizeof *a);
-    memset(b, 0, (size_t)n * sizeof *b);
-    for (int64_t t = 0; t < fitted; t++)
-        for (int64_t i = 0; i < n; i++) {
-            double xi = i < width ? (double)x[t * width + i] : 1;
-            for (int64_t j = 0; j <= i; j++)
-                a[i * n + j] += xi * (j < width ? (double)x[t * width + j] : 1);
-            b[i] += xi * place_of(t, tokens);
-        }
-    for (int64_t i = 0; i < n; i++)
-        trace += a[i * n + i];
-    for (int64_t i = 0; i < n; i++) /* an element may be 0 everywhere */
-        a[i * n + i] += RIDGE * a[i * n + i] + 1e-12 * trace;
-    measure_cholesky(a, n);
-    measure_cholesky_solve(a, n, b, 1);
+    for (int64_t c = 0; c < m->width; c++)
+        m->row[c] = (double)m->x[t * m->width + c] - (m->less ? (double)m->less[t * m->width + c] : 0);
+    m->row[m->width] = 1;
+    return m->row;
+}
+
+static void map_add(const place_map *m, int64_t first, int64_t last)
+{
+    int64_t n = m->width + 1;
     for (int64_t t = first; t < last; t++) {
-        double guess = b[width], place = place_of(t, tokens);
-        for (int64_t i = 0; i < width; i++)
-            guess += b[i] * (double)x[t * width + i];
-        wrong += (guess - place) * (guess - place);
+        const double *row = map_row(m, t);
+        double place = place_of(t, m->tokens);
+        for (int64_t i = 0; i < n; i++) {
+            for (int64_t j = 0; j <= i; j++)
+                m->gram[i * n + j] += row[i] * row[j];
+            m->sums[i] += row[i] * place;
+        }
+    }
+}
+
+/* R^2 of the place on tokens first .. last - 1. */
+static double map_ask(const place_map *m, int64_t first, int64_t last)
+{
+    int64_t n = m->width + 1;
+    double wrong = 0, all = 0, trace = 0;
+    memcpy(m->a, m->gram, (size_t)(n * n) * sizeof *m->a);
+    memcpy(m->b, m->sums, (size_t)n * sizeof *m->b);
+    for (int64_t i = 0; i < n; i++)
+        trace += m->a[i * n + i];
+    for (int64_t i = 0; i < n; i++) /* an element may be 0 everywhere */
+        m->a[i * n + i] += RIDGE * m->a[i * n + i] + 1e-12 * trace;
+    measure_cholesky(m->a, n);
+    measure_cholesky_solve(m->a, n, m->b, 1);
+    for (int64_t t = first; t < last; t++) {
+        double place = place_of(t, m->tokens), off = measure_dot(map_row(m, t), m->b, n) - place;
+        wrong += off * off;
         all += place * place;
     }
     return fmax(1 - wrong / all, 0);
 }
 
-typedef double layer_values[FITS][TRAINED_LAYERS + 1];
+/* Of each fit and layer: of the stream, and of the stream less its input. */
+typedef struct layer_values {
+    double whole[FITS][TRAINED_LAYERS + 1], less[FITS][TRAINED_LAYERS + 1];
+} layer_values;
 
-static pe_status places_one(layer_values r2, const trained_model *t, const prove_models *from, pe_error *err)
+/* r2 (FITS) of one stream. */
+static void places_of(double *r2, int64_t stride, place_map *m, int64_t all)
+{
+    int64_t n = m->width + 1, fitted = 0;
+    memset(m->gram, 0, (size_t)(n * (n + 1)) * sizeof *m->gram); /* and the sums */
+    for (int f = 0; f < FITS; f++) {
+        map_add(m, fitted, fitted_windows[f] * m->tokens);
+        fitted = fitted_windows[f] * m->tokens;
+        r2[f * stride] = map_ask(m, fitted_windows[LAST] * m->tokens, all);
+    }
+}
+
+static pe_status places_one(layer_values *r2, const trained_model *t, const prove_models *from, pe_error *err)
 {
     streams s;
+    memset(r2, 0, sizeof *r2);
     pe_status status = streams_new(&s, t, from, err);
-    int64_t T = s.look.tokens, C = s.look.width, layers = s.look.layers, all = s.windows * T;
-    double *a = status ? NULL : measure_memory(C + 2, C + 1, err);
-    status = status ? status : a ? PE_OK : PE_ERR_NOMEM;
-    for (int f = 0; !status && f < FITS; f++)
-        for (int64_t l = 0; l <= layers && l <= TRAINED_LAYERS; l++)
-            r2[f][l] = read_place(a, a + (C + 1) * (C + 1), s.x + l * all * C, fitted_windows[f] * T,
-                                  fitted_windows[FITS - 1] * T, all, T, C);
-    free(a);
+    int64_t T = s.look.tokens, C = s.look.width, n = C + 1, all = s.windows * T;
+    double *memory = status ? NULL : measure_memory(2 * n + 3, n, err);
+    status = status ? status : memory ? PE_OK : PE_ERR_NOMEM;
+    for (int64_t l = 0; !status && l <= s.look.layers && l <= TRAINED_LAYERS; l++) {
+        double *a = memory + n * (n + 1);
+        place_map m = { memory, memory + n * n, a, a + n * n, a + n * n + n, C, T, s.x + l * all * C, NULL };
+        places_of(&r2->whole[0][l], TRAINED_LAYERS + 1, &m, all);
+        m.less = s.x;
+        if (l)
+            places_of(&r2->less[0][l], TRAINED_LAYERS + 1, &m, all);
+    }
+    free(memory);
     free(s.x);
     trained_look_free(&s.look);
     return status;
@@ -99,31 +138,44 @@ static void add_places(prove_finding *out, const trained_group *group, layer_val
             char of[96];
             double column[TRAINED_SEEDS];
             for (int n = 0; n < group->count; n++)
-                column[n] = r2[n][f][l];
+                column[n] = r2[n].whole[f][l];
             snprintf(of, sizeof of, "%.30s, %lld, %lld", group->name,
                      (long long)(fitted_windows[f] * group->from->length), (long long)l);
             measure_add_values(out, (words){ "R^2 of a token's place; tokens fitted, layers passed",
                                       "位置可读程度 R²；拟合词元数，已过层数" },
                         of, column, group->count, "");
+            for (int n = 0; n < group->count; n++)
+                column[n] = r2[n].less[f][l];
+            if (l && f == LAST)
+                measure_add_values(out, (words){ "control: the same of the stream less its input",
+                                          "对照：残差流减去其输入后的 R²" },
+                            of, column, group->count, "");
         }
 }
 
-/* Of the input's R^2: the least share of what enters a later layer, and of what leaves the last. */
-static void kept_shares(double share[2], layer_values *r2, int f, int64_t layers)
+/* In per cent of the input's R^2: the least of what enters a later layer, and what leaves the last; of the stream less its
+ * input the most of what enters one, and what leaves the last. */
+typedef struct kept {
+    double share[2], control[2];
+} kept;
+
+static kept kept_of(const layer_values *r2, int f, int64_t layers)
 {
-    double least = (*r2)[f][0];
-    for (int64_t l = 1; l < layers && l < TRAINED_LAYERS; l++)
-        least = fmin(least, (*r2)[f][l]);
-    share[0] = (*r2)[f][0] > 0 ? 100 * least / (*r2)[f][0] : 0;
-    share[1] = (*r2)[f][0] > 0 ? 100 * (*r2)[f][layers < TRAINED_LAYERS ? layers : TRAINED_LAYERS] / (*r2)[f][0] : 0;
+    int64_t last = layers < TRAINED_LAYERS ? layers : TRAINED_LAYERS;
+    double input = r2->whole[f][0], least = input, most = 0, unit = input > 0 ? 100 / input : 0;
+    for (int64_t l = 1; l < last; l++) {
+        least = fmin(least, r2->whole[f][l]);
+        most = fmax(most, r2->less[f][l]);
+    }
+    return (kept){ { unit * least, unit * r2->whole[f][last] }, { unit * most, unit * r2->less[f][last] } };
 }
 
-/* Probes in all, by where they look, by encoding and by the number of fitted tokens. */
+/* Probes in all, by where they look and by encoding; alone: those whose layers have not written the place themselves. */
 typedef struct kept_tally {
-    measure_tally all, where[2], encoding[PROVE_SPECS_MAX], fit[FITS];
+    measure_tally all, where[2], encoding[PROVE_SPECS_MAX], alone;
 } kept_tally;
 
-/* Whether each keeps half, for each number of fitted tokens. */
+/* Whether each keeps half, by the map that is fitted on the most tokens. */
 static void count_kept(kept_tally *tally, int encoding, const trained_group *group, layer_values *r2, int64_t layers)
 {
     static const words what[2] = {
@@ -135,13 +187,15 @@ static void count_kept(kept_tally *tally, int encoding, const trained_group *gro
     for (int f = 0; f < FITS; f++)
         for (int k = 0; k < 2; k++) {
             char of[96];
-            double column[TRAINED_SEEDS], share[2];
+            double column[TRAINED_SEEDS];
             for (int n = 0; n < group->count; n++) {
-                kept_shares(share, &r2[n], f, layers);
-                column[n] = share[k];
-                measure_tally *each[] = { &tally->all, &tally->where[k], &tally->encoding[encoding], &tally->fit[f] };
-                for (int t = 0; t < 4; t++)
-                    measure_count(each[t], share[k] >= 50);
+                kept is = kept_of(&r2[n], f, layers);
+                column[n] = is.share[k];
+                measure_tally *each[] = { &tally->all, &tally->where[k], &tally->encoding[encoding] };
+                for (int t = 0; t < 3 && f == LAST; t++)
+                    measure_count(each[t], is.share[k] >= 50);
+                if (f == LAST)
+                    measure_count(&tally->alone, is.control[k] < 50);
             }
             snprintf(of, sizeof of, "%.30s, %lld", group->name, (long long)(fitted_windows[f] * group->from->length));
             measure_add_values(tally->all.out, what[k], of, column, group->count, "%");
@@ -153,28 +207,37 @@ static words depends_on(const kept_tally *t)
 {
     static const words leaves = {
         "It depends on where one looks, and on nothing else that was varied: what enters each layer keeps at least "
-        "half in every model and fit, what leaves the last in none. That only predicts the next byte.",
-        "只取决于看哪里，与其他变化过的条件无关：在每个模型、每次拟合中，进入各层的都保留至少一半，离开最后一层的都不足一半；"
+        "half in every model, what leaves the last in none. That only predicts the next byte.",
+        "只取决于看哪里，与其他变化过的条件无关：在每个模型中，进入各层的都保留至少一半，离开最后一层的都不足一半；"
         "后者只用来预测下一个字节。"
+    };
+    static const words leaves_written = {
+        "It depends on where one looks: what enters each layer keeps at least half in every model, what leaves the last in "
+        "none. Residual connections are not what alone carries it: what the layers have written, the stream less its "
+        "input, tells the place too.",
+        "取决于看哪里：在每个模型中，进入各层的都保留至少一半，离开最后一层的都不足一半。携带位置的不只是残差连接：各层自己"
+        "写入的部分（残差流减去其输入）同样能读出位置。"
     };
     static const words enters = {
         "It depends on where one looks, and on nothing else that was varied: what leaves the last layer keeps at least "
-        "half in every model and fit, what enters some layer before it in none.",
-        "只取决于看哪里，与其他变化过的条件无关：在每个模型、每次拟合中，离开最后一层的都保留至少一半，进入其前某一层的都"
-        "不足一半。"
+        "half in every model, what enters some layer before it in none.",
+        "只取决于看哪里，与其他变化过的条件无关：在每个模型中，离开最后一层的都保留至少一半，进入其前某一层的都不足一半。"
+    };
+    static const words written = {
+        "It depends on what carries it: every layer keeps at least half, but what the layers have written, the stream less "
+        "its input, tells at least half of it too, in some model.",
+        "取决于由什么携带：每一层都保留至少一半，但在有的模型中，各层自己写入的部分（残差流减去其输入）也能读出至少一半。"
     };
     static const words encoding = { "It depends on the encoding, and on nothing else that was varied.",
                                     "只取决于编码，与其他变化过的条件无关。" };
-    static const words fit = { "It depends on the number of tokens that the map is fitted on, and on nothing else "
-                               "that was varied.",
-                               "只取决于拟合所用的词元数，与其他变化过的条件无关。" };
-    static const words several = { "It depends on more than one of where one looks, the encoding, the seed and the "
-                                   "number of tokens that the map is fitted on: none of them decides alone.",
-                                   "取决于看哪里、编码、随机种子和拟合所用的词元数中的不止一项：没有一项能单独决定。" };
-    return measure_decides(t->where, 2)                    ? (t->where[1].bad ? leaves : enters)
-           : measure_decides(t->encoding, PROVE_SPECS_MAX) ? encoding
-           : measure_decides(t->fit, FITS)                 ? fit
-                                                           : several;
+    static const words several = { "It depends on more than one of where one looks, the encoding and the seed: none "
+                                   "of them decides alone.",
+                                   "取决于看哪里、编码和随机种子中的不止一项：没有一项能单独决定。" };
+    if (!t->all.bad)
+        return written;
+    if (measure_decides(t->where, 2))
+        return !t->where[1].bad ? enters : t->alone.good ? leaves : leaves_written;
+    return measure_decides(t->encoding, PROVE_SPECS_MAX) ? encoding : several;
 }
 
 /* given: names of encodings; those that add no code to words, first, are shown and not counted. */
@@ -187,16 +250,17 @@ pe_status measure_trained_residuals(prove_finding *out, const prove_given *g, pe
         TRY(trained_find(&group, g, g->spec[i], err));
         int64_t layers = model_settings(group.one[0]->m)->layers;
         for (int n = 0; n < group.count; n++)
-            TRY(places_one(r2[n], group.one[n], group.from, err));
+            TRY(places_one(&r2[n], group.one[n], group.from, err));
         if (pe_encoding_hooks(model_encoding(group.one[0]->m)) & PE_HOOK_EMBED)
             count_kept(&tally, i, &group, r2, layers);
         add_places(out, &group, r2, layers);
     }
     const words because[PROVE_VERDICT_COUNT] = {
         { "In every model at least half of what a linear map reads of the place from the input enters each layer and "
-          "leaves the last, however many tokens the map is fitted on. Without an encoding the input has no place.",
-          "在每个模型中，无论用多少词元拟合，进入各层以及离开最后一层的位置信息都不少于输入层的一半。没有编码时输入中"
-          "没有位置。" },
+          "leaves the last, and what the layers have written, the stream less its input, tells less. Without an encoding the "
+          "input has no place.",
+          "在每个模型中，进入各层以及离开最后一层的位置信息都不少于输入层的一半。没有编码时输入中"
+          "没有位置；各层自己写入的部分（残差流减去其输入）读出的不足一半。" },
         { "In every model less than half of what a linear map reads of the place from the input enters some layer, and "
           "leaves the last.",
           "在每个模型中，进入某一层以及离开最后一层的位置信息都不足输入层的一半。" },
@@ -204,5 +268,7 @@ pe_status measure_trained_residuals(prove_finding *out, const prove_given *g, pe
     };
     measure_conclude(&tally.all, (words){ "probes that find less than half of the input's",
                                           "读出不足输入层一半的探针数" }, because);
+    if (out->verdict == PROVE_HOLDS && tally.alone.bad)
+        prove_say(out, PROVE_DEPENDS, because[PROVE_DEPENDS]);
     return PE_OK;
 }

@@ -84,6 +84,17 @@ static pe_status read_text(prove_models *p, const char *folder, pe_error *err)
                                           (long long)p->bytes, (long long)p->length);
 }
 
+void prove_models_say(char *out, size_t room, const prove_models *p, language l)
+{
+    const model_config *c = p ? model_settings(p->one[0].m) : NULL;
+    *out = 0;
+    if (c)
+        snprintf(out, room,
+                 l == CHINESE ? "模型：%lld 层，宽 %lld，%lld 头，训练长度 %lld 字节。"
+                              : "Models: %lld layers, width %lld, %lld heads, trained at %lld bytes.",
+                 (long long)c->layers, (long long)c->width, (long long)c->heads, (long long)p->length);
+}
+
 pe_status prove_models_open(prove_models **out, const char *folder, pe_error *err)
 {
     prove_models *p = calloc(1, sizeof *p);
@@ -125,6 +136,14 @@ pe_status trained_find(trained_group *out, const prove_given *g, const char *nam
         }
     return out->count ? PE_OK
                       : io_fail(err, PE_ERR_UNSUITED, "there is no trained model of %s among those of --models", name);
+}
+
+pe_status trained_first(trained_model *out, const trained_model *t, uint64_t seed, pe_error *err)
+{
+    *out = *t;
+    TRY(model_new(&out->m, model_settings(t->m), pe_encoding_spec(model_encoding(t->m)), NULL, err));
+    model_init(out->m, seed);
+    return PE_OK;
 }
 
 const int32_t *trained_window(const prove_models *from, int n, int of)

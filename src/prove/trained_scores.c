@@ -88,20 +88,18 @@ static void add_reaches(prove_finding *out, const trained_group *group, reach r[
     }
 }
 
-/* Of a model as it was before training: the same spec, first weights. */
+/* Of a model as it was before training. */
 static pe_status add_untrained(prove_finding *out, const trained_group *group, reach even, pe_error *err)
 {
-    model *m;
+    trained_model first;
     reach r[TRAINED_LAYERS];
-    const trained_model *t = group->one[0];
-    TRY(model_new(&m, model_settings(t->m), pe_encoding_spec(model_encoding(t->m)), NULL, err));
-    model_init(m, 1);
-    pe_status s = reach_of(r, m, group->from, err);
+    TRY(trained_first(&first, group->one[0], 1, err));
+    pe_status s = reach_of(r, first.m, group->from, err);
     if (!s)
         prove_add(out, (words){ "control: mean distance before training, of even attention's; first layer",
                                 "对照：训练前的平均距离与均匀注意力之比；第一层" },
                   group->name, 100 * r[0].mean / even.mean, "%");
-    model_free(m);
+    model_free(first.m);
     return s;
 }
 
