@@ -130,9 +130,11 @@ extern const int cli_verb_count;
     { "kv-heads", 0, CLI_INT, "N", NULL, 1, 65536, "number of key and value heads; default: heads" }, \
     { "head-dim", 0, CLI_INT, "N", "64", 1, PE_HEAD_DIM_MAX, "head dimension" }, \
     { "model-dim", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 30, "embedding dimension; default: heads * head-dim" }
+#define CLI_OPTION_PARAMS \
+    { "params", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "learned parameters from this .npy: all tensors, in order" }
 #define CLI_OPTIONS_PARAMS \
     { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "seed of the initial values of learned parameters" }, \
-    { "params", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "learned parameters from this .npy: all tensors, in order" }
+    CLI_OPTION_PARAMS
 /* clang-format on */
 
 /* ---------------------------------------------------------------- arguments (args.c) */

@@ -173,20 +173,23 @@ static words attention_of_equals(double apart, bool with, bool causal)
     return (words){ " Equal words attend differently, by up to %.3g.", "相同的词注意力不同，最多相差 %.3g。" };
 }
 
+/* What a row is, before what is said of them. */
+static words attention_rows(bool causal)
+{
+    return causal ? (words){ "Causal mask: each row is one word's attention to itself and the words before it, and sums "
+                             "to 1.%s",
+                             "因果掩码：每一行是一个词对自己和前面各词的注意力，和为 1。%s" }
+                  : (words){ "Each row is one word's attention, and sums to 1.%s",
+                             "每一行是一个词的注意力，和为 1。%s" };
+}
+
 static void attention_caption(figure *f, const double *p, const show_sentence *g, bool with, const show_request *r)
 {
     double apart = attention_between_equals(p, g);
     apart = apart >= 0 && apart < 1e-9 ? 0 : apart; /* without the rounding */
     char text[200];
     snprintf(text, sizeof text, say(attention_of_equals(apart, with, g->causal), r->language), apart);
-    show_say(
-        f, &f->caption, r,
-        g->causal
-            ? (words){ "Causal mask: each row is one word's attention to itself and the words before it, and sums to "
-                       "1.%s",
-                       "因果掩码：每一行是一个词对自己和前面各词的注意力，和为 1。%s" }
-            : (words){ "Each row is one word's attention, and sums to 1.%s", "每一行是一个词的注意力，和为 1。%s" },
-        apart < 0 ? "" : text);
+    show_say(f, &f->caption, r, attention_rows(g->causal), apart < 0 ? "" : text);
 }
 
 static pe_status attention_draw(show_sheet *to, const show_sentence *g, bool with, const show_subject *s,
@@ -246,21 +249,27 @@ const show_view show_view_attention = {
 
 /* ---------------------------------------------------------------- permuted: P, S and P S P^T */
 
-/* The words in reverse order, at the same positions: P[i][n-1-i] is 1. */
-static show_sentence sentence_reversed(const show_sentence *g)
+/* The word that comes to position i: the last one comes first, and the others move on by one. From three words on that
+ * is not its own inverse, so that P and P^T differ. */
+static int permuted_from(int i, int n)
 {
-    show_sentence back = *g;
+    return (i + n - 1) % n;
+}
+
+static show_sentence sentence_permuted(const show_sentence *g)
+{
+    show_sentence moved = *g;
     for (int i = 0; i < g->count; i++)
-        back.word[i] = g->word[g->count - 1 - i];
-    return back;
+        moved.word[i] = g->word[permuted_from(i, g->count)];
+    return moved;
 }
 
 /* P S P^T of that P. */
-static void matrix_reorder(double *out, const double *in, int n)
+static void matrix_permute(double *out, const double *in, int n)
 {
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
-            out[i * n + j] = in[(n - 1 - i) * n + n - 1 - j];
+            out[i * n + j] = in[permuted_from(i, n) * n + permuted_from(j, n)];
 }
 
 /* The largest difference; rounding counts as none. */
@@ -272,86 +281,145 @@ static double numbers_apart(const double *a, const double *b, int64_t count)
     return most < 1e-9 ? 0 : most;
 }
 
-static pe_status permuted_draw(show_sheet *to, const show_subject *s, const show_request *r, const double *value,
-                               const char *const *rows, const char *const *columns, int n, words title, words caption,
-                               pe_error *err)
+/* Figures that do not depend on the encoding stand once on a sheet. */
+static bool permuted_is_drawn(const show_sheet *to, words title, const show_request *r)
 {
-    figure *f;
-    TRY(show_figure(&f, to, FIGURE_CELLS, s, err));
-    double *p = figure_cells(f, n, n);
+    for (int i = 0; i < to->count; i++)
+        if (to->figure[i]->title && !strcmp(to->figure[i]->title, say(title, r->language)))
+            return true;
+    return false;
+}
+
+static pe_status permuted_draw(figure **out, show_sheet *to, const show_subject *s, const show_request *r,
+                               const double *value, const show_sentence *rows, const show_sentence *columns,
+                               words title, pe_error *err)
+{
+    int n = rows->count;
+    TRY(show_figure(out, to, FIGURE_CELLS, s, err));
+    double *p = figure_cells(*out, n, n);
     if (p)
         memcpy(p, value, (size_t)n * (size_t)n * sizeof *p);
-    f->high = 1;
-    show_say(f, &f->title, r, title);
-    show_say(f, &f->caption, r, caption);
-    figure_names(f, &f->x_names, columns, n);
-    figure_names(f, &f->y_names, rows, n);
+    (*out)->high = 1;
+    show_say(*out, &(*out)->title, r, title);
+    figure_names(*out, &(*out)->x_names, columns->word, n);
+    figure_names(*out, &(*out)->y_names, rows->word, n);
     return PE_OK;
 }
 
-/* S and S' with or without the encoding, and P S P^T. Without it no mask is used: a mask alone would tell the order. */
-static pe_status permuted_attend(double *in_order, double *reordered, double *expected, show_sentence g, bool with,
-                                 const show_subject *s, const show_request *r, pe_error *err)
+/* Leaves out what the mask of S hides; moved: where P S P^T has it. */
+static void permuted_hide(figure *f, bool moved)
 {
-    g.causal = with && g.causal;
-    show_sentence back = sentence_reversed(&g);
-    TRY(attend_sentence(in_order, &g, with, s, r, err));
-    TRY(attend_sentence(reordered, &back, with, s, r, err));
-    matrix_reorder(expected, in_order, g.count);
+    int n = f->rows;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; f->value && j < n; j++)
+            if ((moved ? permuted_from(j, n) : j) > (moved ? permuted_from(i, n) : i))
+                f->value[i * n + j] = NAN;
+}
+
+static pe_status permuted_draw_p(show_sheet *to, const show_subject *s, const show_request *r, const show_sentence *g,
+                                 const show_sentence *moved, pe_error *err)
+{
+    static const words title = { "P: the last word comes first", "P：最后一个词移到最前" };
+    figure *f;
+    double *p;
+    int n = g->count;
+    if (permuted_is_drawn(to, title, r))
+        return PE_OK;
+    TRY(show_memory(&p, s, n, n, err));
+    for (int i = 0; i < n; i++)
+        p[i * n + permuted_from(i, n)] = 1;
+    TRY(permuted_draw(&f, to, s, r, p, moved, g, title, err));
+    f->certain = true;
+    show_say(f, &f->caption, r,
+             (words){ "Row i has its 1 at the word that comes to position i: the last one to the first position, each "
+                      "other one a position on.",
+                      "第 i 行的 1 在换到位置 i 的词上：最后一个词移到最前，其余各词后移一位。" });
     return PE_OK;
 }
 
-static pe_status permuted_make(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
+/* S in order, and P S P^T. */
+static pe_status permuted_draw_s(show_sheet *to, const show_subject *s, const show_request *r, const show_sentence *g,
+                                 const show_sentence *moved, const double *in_order, const double *expected,
+                                 pe_error *err)
 {
+    static const words titles[] = { { "S: attention without the encoding", "S：不加编码的注意力" },
+                                    { "P S P^T", "P S P^T：置换后的 S" } };
+    figure *f;
+    if (permuted_is_drawn(to, titles[0], r))
+        return PE_OK;
+    TRY(permuted_draw(&f, to, s, r, in_order, g, g, titles[0], err));
+    show_say(f, &f->caption, r, attention_rows(g->causal), "");
+    if (g->causal)
+        permuted_hide(f, false);
+    TRY(permuted_draw(&f, to, s, r, expected, moved, moved, titles[1], err));
+    show_say(f, &f->caption, r,
+             g->causal ? (words){ "S with its rows and its columns permuted, and so with its mask.",
+                                  "行和列都置换后的 S，掩码也跟着换了位置。" }
+                       : (words){ "S with its rows and its columns permuted.", "行和列都置换后的 S。" });
+    if (g->causal)
+        permuted_hide(f, true);
+    return PE_OK;
+}
+
+/* The attention of the permuted words, which is or is not P S P^T. */
+static pe_status permuted_draw_moved(show_sheet *to, const show_subject *s, const show_request *r,
+                                     const show_sentence *moved, const double *value, bool with, double apart,
+                                     pe_error *err)
+{
+    static const words titles[] = { { "Without the encoding, words permuted", "不加编码，词置换后" },
+                                    { "With the encoding, words permuted", "加上编码，词置换后" } };
     static const words same = { "It is P S P^T: attention takes a set, and the words only change places.",
                                 "它就是 P S P^T：注意力看到的是集合，词只是换了位置。" };
+    static const words mask = { "It is not P S P^T: they are up to %.3g apart. The causal mask alone breaks the symmetry, "
+                                "as each word sees other words.",
+                                "它不是 P S P^T：两者最多相差 "
+                                "%.3g。仅因果掩码就打破了对称：每个词看到的词变了。" };
     static const words other = { "It is not P S P^T of the attention with the encoding: they are up to %.3g apart.",
                                  "它不是加上编码后的 P S P^T：两者最多相差 %.3g。" };
-    show_sentence g;
-    TRY(sentence_new(&g, s, r, err));
-    show_sentence back = sentence_reversed(&g);
-    int n = g.count;
-    double *p, *m;
-    TRY(show_memory(&p, s, n, n, err));
-    TRY(show_memory(&m, s, 3 * n, n, err)); /* S, S of the words in reverse order, P S P^T */
-    double *in_order = m, *reordered = m + n * n, *expected = reordered + n * n;
-    for (int i = 0; i < n; i++)
-        p[i * n + n - 1 - i] = 1;
-    const char *const *one = g.word, *const *two = back.word;
-    TRY(permuted_draw(
-        to, s, r, p, two, one, n, (words){ "P: the words in reverse order", "P：词的顺序倒过来" },
-        (words){ "Row i has its 1 at the word that comes to position i.", "第 i 行的 1 在换到位置 i 的词上。" }, err));
-    TRY(permuted_attend(in_order, reordered, expected, g, false, s, r, err));
-    TRY(permuted_draw(
-        to, s, r, in_order, one, one, n, (words){ "S: attention without the encoding", "S：不加编码的注意力" },
-        (words){ "Each row is one word's attention, and sums to 1.", "每一行是一个词的注意力，和为 1。" }, err));
-    TRY(permuted_draw(to, s, r, expected, two, two, n, (words){ "P S P^T", "P S P^T：置换后的 S" },
-                      (words){ "S with its rows and its columns permuted.", "行和列都置换后的 S。" }, err));
-    double apart = numbers_apart(reordered, expected, (int64_t)n * n);
-    char text[300];
-    snprintf(text, sizeof text, say(apart > 0 ? other : same, r->language), apart);
-    TRY(permuted_draw(to, s, r, reordered, two, two, n,
-                      (words){ "Without the encoding, words reversed", "不加编码，词倒过来" }, (words){ text, text },
-                      err));
-    if (!s->hooks) /* no encoding: with it would be the same once more */
+    figure *f;
+    if (!with && permuted_is_drawn(to, titles[0], r))
         return PE_OK;
-    TRY(permuted_attend(in_order, reordered, expected, g, true, s, r, err));
-    apart = numbers_apart(reordered, expected, (int64_t)n * n);
-    snprintf(text, sizeof text, say(apart > 0 ? other : same, r->language), apart);
-    return permuted_draw(to, s, r, reordered, two, two, n,
-                         (words){ "With the encoding, words reversed", "加上编码，词倒过来" }, (words){ text, text },
-                         err);
+    TRY(permuted_draw(&f, to, s, r, value, moved, moved, titles[with], err));
+    if (apart > 0)
+        show_say(f, &f->caption, r, with ? other : mask, apart);
+    else
+        show_say(f, &f->caption, r, same);
+    if (moved->causal)
+        permuted_hide(f, false);
+    return PE_OK;
+}
+
+/* With no encoding, attention with it would be the same once more. */
+static pe_status permuted_make(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
+{
+    show_sentence g;
+    double *m;
+    TRY(sentence_new(&g, s, r, err));
+    show_sentence moved = sentence_permuted(&g);
+    int n = g.count;
+    TRY(show_memory(&m, s, 3 * n, n, err)); /* S, S of the permuted words, P S P^T */
+    double *in_order = m, *permuted = m + n * n, *expected = permuted + n * n;
+    TRY(permuted_draw_p(to, s, r, &g, &moved, err));
+    for (int with = 0; with < (s->hooks ? 2 : 1); with++) {
+        TRY(attend_sentence(in_order, &g, with, s, r, err));
+        TRY(attend_sentence(permuted, &moved, with, s, r, err));
+        matrix_permute(expected, in_order, n);
+        if (!with)
+            TRY(permuted_draw_s(to, s, r, &g, &moved, in_order, expected, err));
+        TRY(permuted_draw_moved(to, s, r, &moved, permuted, with, numbers_apart(permuted, expected, (int64_t)n * n),
+                                err));
+    }
+    return PE_OK;
 }
 
 const show_view show_view_permuted = {
     .name = "permuted",
     .title = { "Words that change places", "词换了位置" },
-    .about = { "The permutation P of a sentence, its attention S without the encoding, P S P^T, and the attention of "
-               "the "
-               "permuted words: without an encoding both are the same.",
-               "一句话的置换 P、不加编码的注意力 S、P S P^T，以及置换后的词的注意力：没有位置编码时后两者相同。" },
+    .about = { "The permutation P of a sentence (its last word comes first), its attention S without the encoding, "
+               "P S P^T, and the attention of the permuted words: without an encoding and a mask both are the same.",
+               "一句话的置换 P（最后一个词移到最前）、不加编码的注意力 S、P S "
+               "P^T，以及置换后的词的注意力：没有位置编码和掩码时后两者相同。" },
     .random = true,
-    .certain = 1,
     .asks = "sentence|head|causal",
     .make = permuted_make,
 };
@@ -376,6 +444,15 @@ static void pool_outputs(double *out, const double *prob, const double *x, int n
     }
 }
 
+/* The words in reverse order, at the same positions. */
+static show_sentence sentence_reversed(const show_sentence *g)
+{
+    show_sentence back = *g;
+    for (int i = 0; i < g->count; i++)
+        back.word[i] = g->word[g->count - 1 - i];
+    return back;
+}
+
 /* Keys in reverse order; the query of cross-attention, which is the last word, stays. */
 static show_sentence pooled_reversed(const show_sentence *g, bool cross)
 {
@@ -394,12 +471,10 @@ static pe_status pooled_line(figure *f, double *out, const show_sentence *g, boo
     int64_t C = s->shape.model_dim;
     double *prob;
     layer l = { 0 };
-    show_sentence seen = *g;
-    seen.causal = with && g->causal;
     TRY(show_memory(&prob, s, g->count, g->count, err));
     TRY(show_memory(&l.x, s, g->count, C, err));
     layer_fill(&l, g, r, C);
-    TRY(attend_sentence(prob, &seen, with, s, r, err));
+    TRY(attend_sentence(prob, g, with, s, r, err));
     pool_outputs(out, prob, l.x, g->count, C, cross);
     double *y = figure_add_series(f, say(name, r->language), NULL, C < POOLED_SHOWN ? (int)C : POOLED_SHOWN);
     for (int64_t c = 0; y && c < C && c < POOLED_SHOWN; c++)
@@ -430,12 +505,15 @@ static pe_status pooled_figure(show_sheet *to, const show_sentence *g, bool cros
              cross ? (words){ "Cross-attention: the output of one query", "交叉注意力：一个查询的输出" }
                    : (words){ "Pooling: the mean of all outputs", "池化：所有输出的平均" });
     show_say(f, &f->x_label, r, (words){ "dimension", "维度" });
-    show_say(
-        f, &f->caption, r,
-        (words){
-            "When the words are reversed it changes by up to %.3g without the encoding, and by up to %.3g with it.",
-            "词倒过来时，不加编码最多改变 %.3g，加上编码最多改变 %.3g。" },
-        apart[0], apart[1]);
+    show_say(f, &f->caption, r,
+             g->causal
+                 ? (words){ "Under a causal mask, when the words are reversed it changes by up to %.3g without the "
+                            "encoding, and by up to %.3g with it.",
+                            "在因果掩码下，词倒过来时，不加编码最多改变 %.3g，加上编码最多改变 %.3g。" }
+                 : (words){ "When the words are reversed it changes by up to %.3g without the encoding, and by up to "
+                            "%.3g with it.",
+                            "词倒过来时，不加编码最多改变 %.3g，加上编码最多改变 %.3g。" },
+             apart[0], apart[1]);
     return PE_OK;
 }
 
