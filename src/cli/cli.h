@@ -196,9 +196,9 @@ bool cli_read_real(const char *text, double *out); /* as specs write numbers, wh
 
 /* ---------------------------------------------------------------- help (help.c) */
 
-cli_exit cli_print_help(FILE *to, const cli_verb *v); /* NULL: of the tool */
-extern const cli_option cli_option_help;              /* which every verb has */
-const cli_verb *cli_find_verb(const char *name);      /* NULL: none */
-cli_exit cli_unknown_verb(const char *name);          /* says so, and what may be meant */
+cli_exit cli_print_help(FILE *to, const cli_verb *v, language l); /* v NULL: of the tool */
+extern const cli_option cli_option_help;                          /* which every verb has */
+const cli_verb *cli_find_verb(const char *name);                  /* NULL: none */
+cli_exit cli_unknown_verb(const char *name);                      /* says so, and what may be meant */
 
 #endif

@@ -6,6 +6,8 @@
 
 #include "io/words.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TEXT_MAX = (int)sizeof(words_text) };
@@ -25,34 +27,38 @@ static words_text line_translated(const char *label, const char *line)
     return out;
 }
 
-/* Line by line; the text itself where it is longer than a few sentences. */
+/* Line by line; the text itself where a line is longer than a few sentences, or memory ran out. */
 static const char *translated(result *r, const char *label, const char *text)
 {
-    char out[TEXT_MAX] = "";
-    if (!text || !*text || strlen(text) >= TEXT_MAX / 2)
-        return text;
-    for (const char *at = text;; at++) {
-        char line[TEXT_MAX];
-        size_t length = strcspn(at, "\n"), used = strlen(out);
-        memcpy(line, at, length);
-        line[length] = 0;
-        int n = snprintf(out + used, sizeof out - used, "%s%s", at == text ? "" : "\n",
-                         *line ? line_translated(label, line).text : "");
-        if (n < 0 || (size_t)n >= sizeof out - used)
-            return text;
+    char *out = NULL, *copy = NULL, line[TEXT_MAX / 2];
+    size_t size = 0;
+    FILE *to = text && *text ? open_memstream(&out, &size) : NULL;
+    bool whole = to != NULL;
+    for (const char *at = text; whole; at++) {
+        size_t length = strcspn(at, "\n");
+        whole = length < sizeof line;
+        snprintf(line, sizeof line, "%.*s", whole ? (int)length : 0, at);
+        fprintf(to, "%s%s", at == text ? "" : "\n", *line ? line_translated(label, line).text : "");
         at += length;
         if (!*at)
             break;
     }
-    char *copy = result_room(r, strlen(out) + 1);
-    return copy ? strcpy(copy, out) : text;
+    whole = to && !fclose(to) && whole;
+    if (whole)
+        copy = result_room(r, size + 1);
+    if (copy)
+        memcpy(copy, out, size + 1);
+    free(out);
+    return copy ? copy : text;
 }
 
-/* Whether the label of a group is the name of something: its value "name". */
+/* Whether a label is the name of something, or a command to copy: that of a group is its value "name" or "command". */
 static bool is_named(const node *n)
 {
+    if (n->named)
+        return true;
     for (const node *c = n->first; c; c = c->next)
-        if (c->name && c->text && n->label && !strcmp(c->name, "name"))
+        if (c->name && c->text && n->label && (!strcmp(c->name, "name") || !strcmp(c->name, "command")))
             return !strcmp(c->text, n->label);
     return false;
 }
