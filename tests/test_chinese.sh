@@ -38,6 +38,15 @@ for verb in $("$POSENC" help --json | sed -n 's|^      "name": "\([a-z]*\)",$|\1
 done
 check "the tool's help: Chinese" grep -q '^命令' <("$POSENC" --help --lang zh)
 check "names of verbs stay" grep -q '^  dogs ' <(LC_ALL=zh_CN.UTF-8 "$POSENC" --help)
+"$POSENC" doctor --lang zh >said
+check "doctor: Chinese" bash -c 'grep -q "^自检" said && grep -q "1 的 cos 和 sin  *对" said'
+speaks diff rope alibi
+speaks diff rope rope:pairs=adjacent
+"$POSENC" table normalised -n 4 --model-dim 16 -o x.npy 2>said
+"$POSENC" apply rope --in x.npy -o y.npy 2>>said
+speaks check rope --before x.npy --after x.npy
+speaks check rope --before x.npy --after y.npy
+speaks convert x.npy --from half --to adjacent --dry-run
 speaks explain "$model"
 speaks explain "$model" --for vllm
 speaks extend "$model" --to 512k

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A result in another language: what people read of it, by the catalogue of io/words.h. Names, numbers, specs and code
- * stay. A single word may mean several things: "label|word" in the catalogue is the word under that label. */
+ * stay. A single word may mean several things: "label|word" in the catalogue is the word under that label, "*|word" under
+ * any other. */
 #include "result/tree.h"
 
 #include "io/words.h"
@@ -12,17 +13,24 @@
 
 enum { TEXT_MAX = (int)sizeof(words_text) };
 
-/* One line of a value; label NULL: of a label. */
-static words_text line_translated(const char *label, const char *line)
+/* "label|word" in the catalogue; false: it has none. */
+static bool word_translated(words_text *out, const char *label, const char *word)
 {
     char under[400];
+    int length = snprintf(under, sizeof under, "%s|%s", label, word);
+    if (length < 0 || length >= (int)sizeof under)
+        return false;
+    *out = words_translate(under, CHINESE);
+    return *out->text && strcmp(out->text, under) != 0 && strncmp(out->text, WORDS_MARK, strlen(WORDS_MARK)) != 0;
+}
+
+/* One line of a value; label NULL: of a label. Of a single word, its meaning under that label, or under any, "*". */
+static words_text line_translated(const char *label, const char *line)
+{
     words_text out = { "" };
     if (!label || strchr(line, ' '))
         return words_translate(line, CHINESE);
-    int length = snprintf(under, sizeof under, "%s|%s", label, line);
-    if (length > 0 && length < (int)sizeof under)
-        out = words_translate(under, CHINESE);
-    if (!*out.text || !strcmp(out.text, under) || !strncmp(out.text, WORDS_MARK, strlen(WORDS_MARK)))
+    if (!word_translated(&out, label, line) && !word_translated(&out, "*", line))
         snprintf(out.text, sizeof out.text, "%s", line);
     return out;
 }
