@@ -30,6 +30,23 @@ for row in $rows; do
   check "list $row: all of it is Chinese" test -z "$(grep -F '[en]' said; english <said)"
 done
 speaks dogs
+for verb in $("$POSENC" help --json | sed -n 's|^      "name": "\([a-z]*\)",$|\1|p'); do
+  "$POSENC" $verb --help --lang zh >said
+  check "$verb --help: Chinese" grep -q '^用法' said
+  check "$verb --help: all of it: $(grep -F '[en]' said | head -n 3)" test -z "$(grep -F '[en]' said; grep -F 'default:' said; english <said)"
+  check "help $verb: the same" cmp -s said <("$POSENC" help $verb --lang zh)
+done
+check "the tool's help: Chinese" grep -q '^命令' <("$POSENC" --help --lang zh)
+check "names of verbs stay" grep -q '^  dogs ' <(LC_ALL=zh_CN.UTF-8 "$POSENC" --help)
+"$POSENC" doctor --lang zh >said
+check "doctor: Chinese" bash -c 'grep -q "^自检" said && grep -q "1 的 cos 和 sin  *对" said'
+speaks diff rope alibi
+speaks diff rope rope:pairs=adjacent
+"$POSENC" table normalised -n 4 --model-dim 16 -o x.npy 2>said
+"$POSENC" apply rope --in x.npy -o y.npy 2>>said
+speaks check rope --before x.npy --after x.npy
+speaks check rope --before x.npy --after y.npy
+speaks convert x.npy --from half --to adjacent --dry-run
 speaks explain "$model"
 speaks explain "$model" --for vllm
 speaks extend "$model" --to 512k
@@ -64,4 +81,5 @@ for verb in list dogs "explain $model" "extend $model --to 512k" "report r"; do
 done
 LC_ALL=zh_CN.UTF-8 "$POSENC" dogs >said
 check "the locale's language is the default" grep -q '能区分' said
+check "dogs: every verdict is Chinese" test -z "$(sed -n '/^none /,/^$/p' said | grep . | grep -vP '\p{Han}')"
 finish

@@ -636,6 +636,7 @@ TEST(chinese_with_spaces_is_cut_at_them)
 
 TEST(a_permutation_is_certain_and_no_encoding_is_drawn_once)
 {
+    static const char *const both[] = { "none", "rope", NULL };
     show_request r = request_of(0);
     r.sentence = "a b a";
     show_sheet *sheet = sheet_of("rope", "permuted", &r);
@@ -643,6 +644,86 @@ TEST(a_permutation_is_certain_and_no_encoding_is_drawn_once)
     assert_null(sheet->figure[0]->mark);
     assert_non_null(sheet->figure[1]->mark);
     assert_int_equal(sheet_of("none", "permuted", &r)->count, 4);
+    sheet = sheet_of_all(both, "permuted", &r); /* P, S, P S P^T and attention without an encoding are those of both */
+    assert_int_equal(sheet->count, 5);
+    assert_non_null(sheet->figure[4]->mark);
+}
+
+static double number_at(const figure *f, int i, int j)
+{
+    double x = f->value[i * f->columns + j];
+    return isnan(x) ? 0 : x; /* masked */
+}
+
+/* The largest difference between c and a b a^T; or, inverse, a^T b a. */
+static double product_apart(const figure *a, const figure *b, const figure *c, bool inverse)
+{
+    double most = 0;
+    for (int i = 0; i < b->rows; i++)
+        for (int j = 0; j < b->rows; j++) {
+            double sum = 0;
+            for (int k = 0; k < b->rows; k++)
+                for (int l = 0; l < b->rows; l++)
+                    sum += inverse ? number_at(a, k, i) * number_at(b, k, l) * number_at(a, l, j)
+                                   : number_at(a, i, k) * number_at(b, k, l) * number_at(a, j, l);
+            most = fmax(most, fabs(sum - number_at(c, i, j)));
+        }
+    return most;
+}
+
+/* P is not its own inverse, so P^T stands where it must: P^T S P is something else. A mask breaks what holds without. */
+TEST(permuted_words_have_p_s_p_transposed_without_a_mask_alone)
+{
+    show_request r = request_of(0);
+    r.sentence = "a b c d";
+    for (int causal = 0; causal < 2; causal++) {
+        r.causal = causal;
+        figure **f = sheet_of("none", "permuted", &r)->figure;
+        assert_near(product_apart(f[0], f[1], f[2], false), 0, 1e-12);
+        assert_true(product_apart(f[0], f[1], f[2], true) > 0.01);
+        assert_true(causal == (product_apart(f[0], f[1], f[3], false) > 0.01));
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 4; j++)
+                assert_true(isnan(f[1]->value[i * 4 + j]) == (causal && j > i));
+    }
+}
+
+/* Side by side, each path has the axes of its own code. */
+TEST(paths_keep_their_shapes)
+{
+    static const char *const specs[] = { "integer", "binary", "sinusoidal", NULL };
+    show_request r = request_of(16);
+    show_sheet *sheet = sheet_of_all(specs, "path", &r);
+    show_align(sheet);
+    for (int i = 0; i < 3; i++) {
+        assert_near(sheet->figure[i]->y_min, 0, 0);
+        assert_near(sheet->figure[i]->y_max, 0, 0);
+        assert_null(strstr(sheet->figure[i]->caption, "On one scale"));
+    }
+}
+
+/* Trained frequencies are drawn where they are given; else the title says that training has not begun. */
+TEST(wavelengths_are_those_of_the_given_frequencies)
+{
+    double given[4 * 8]; /* key heads, pairs */
+    show_request r = request_of(0);
+    const figure *start = figure_of("rope:learned=heads", "wavelengths", &r);
+    assert_string_equal(start->title, "Wavelengths, before training");
+    assert_non_null(start->mark);
+    for (int i = 0; i < COUNT(given); i++)
+        given[i] = 0.1 * (i + 1);
+    r.params = (pe_params){ .data = given, .dtype = PE_F64, .count = COUNT(given) };
+    for (r.head = 0; r.head < 4; r.head += 3) {
+        const figure *f = figure_of("rope:learned=heads", "wavelengths", &r);
+        assert_string_equal(f->title, "Wavelengths, of the given parameters");
+        assert_null(f->mark);
+        for (int n = 0; n < 8; n++)
+            assert_near(f->series[0].y[n], 2 * acos(-1) / given[(r.head == 3) * 8 + n], 1e-9);
+    }
+    show_subject *s;
+    r.head = 0;
+    assert_int_equal(show_subject_new(&s, "rope:learned=shared", &r, &err), PE_ERR_FORMAT);
+    assert_string_equal(err.text, "32 learned parameters are given; rope:learned=shared has 8");
 }
 
 /* ---------------------------------------------------------------- every row, every view, every format */

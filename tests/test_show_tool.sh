@@ -26,14 +26,26 @@ show alibi --list; check "a list of one spec holds what fits" test "$(grep -c '^
 show none; check "a row without a hook has its attention" grep -q "Attention with the encoding" stdout
 show rope --view table,decay --json; check "two views by name" test "$(views)" = 2
 show rope --json; check "data has every view that fits" test "$(views)" = 16
-for spec in none sinusoidal rope alibi; do
+for spec in none sinusoidal rope; do
   show $spec --view permuted,pooled --json
   check "$spec: without an encoding permuted words give P S P^T" grep -qF "It is P S P^T" stdout
   check "$spec: pooling and cross-attention do not notice" test "$(grep -c 'changes by up to 0 without' stdout)" = 2
   check "$spec: an encoding breaks it" test "$(grep -cF 'It is not P S P^T' stdout)" = "$([ $spec = none ] && echo 0 || echo 1)"
 done
+for spec in none alibi; do # alibi is made for a causal mask
+  show $spec --view permuted,pooled --causal --json
+  check "$spec: a causal mask breaks it without an encoding" grep -qF "The causal mask alone breaks the symmetry" stdout
+  check "$spec: nothing is P S P^T under it" bash -c '! grep -qF "It is P S P^T" stdout'
+  check "$spec: the mean of all outputs changes" grep -q 'Under a causal mask, .* changes by up to [0-9.]*[1-9][0-9.]* without' stdout
+done
+show none rope sinusoidal --view permuted --json; check "P, S and P S P^T stand once, for all specs" test "$(grep -c '"kind"' stdout)" = 6
+show integer binary sinusoidal --view path -n 16 --json; check "each path has axes of its own" test "$(grep -c 'goes from 0 to 15\|goes from 0 to 1,\|goes from -1 to 0\.991' stdout)/$(grep -c 'On one scale' stdout)" = 3/0
 show sinusoidal --view shift --json; check "sine and cosine move on by a matrix, sine alone does not" grep -q 'leaves up to 0 with sine and cosine, and up to 0\.[5-9]' stdout
 show binary --view path -n 16 --json; check "bits jump: both numbers change in 7 of 15 steps" grep -qF "in 7 steps both numbers change" stdout
+"$POSENC" table normalised:length=10 -n 4 --start 1 --model-dim 1 -o four.npy 2>/dev/null # 0.1 0.2 0.3 0.4
+shows 0 "62.83" rope:learned=shared --head-dim 8 --view wavelengths --params four.npy --json
+shows 3 "four.npy: 4 learned parameters are given; alibi has 0" alibi --params four.npy
+shows 2 "--params is for one spec; 2 are given" rope alibi --params four.npy
 show sinusoidal --view products -n 8 --as csv; check "64 products of 8 codes" test "$(wc -l <stdout)" = 65
 show rope --view all; check "so has all" grep -q "Rotating pairs" stdout
 show sinusoidal rope alibi --view decay --json; check "one figure of each spec" test "$(grep -c '"kind"' stdout)" = 3

@@ -50,7 +50,12 @@ expect 0 "V(5, 3) = value_table[14] =" shaw
 expect 0 "gate(5, 3) = sigmoid(q·k · scale) = 1 / (1 + exp(-(-1.86) · 0.5)) = 0.2829" cope --dim 4
 expect 0 "e[1.5805][0] = 0.4195 · table[1][0] + 0.5805 · table[2][0] = 0.4195 · 0.01201 + 0.5805 · 0.009013 = 0.01027" cope --dim 4
 expect 0 "h[3] = max(w1[3] · 0.0461 + b1[3], 0) = max(" fire
-expect 0 "r[2][1] = sin(2 · 10000^(-2/16)) = sin(2 · 0.3162) = 0.5911" transformer-xl --dim 4 --heads 4
+expect 0 "r[2][1] = R_2[1] = sin(2 · 10000^(-2/16)) = sin(2 · 0.3162) = 0.5911 R_2[9] = cos(2 · 10000^(-2/16)) = cos(2 · 0.3162) = 0.8066" transformer-xl --dim 4 --heads 4
+expect 0 "4 heads of 4 make it 16 wide" xlnet --dim 4 --heads 4
+expect 0 "log f_4 = -1.2 f_4 = exp(-1.2) = 0.3012 c_4 = c_3 + log f_4 = -0.9 + (-1.2) = -2.1" forget
+expect 0 "bucket(5 - 3) = 5 - 3 = 2 term" t5
+expect 0 "bucket(3 - 5) = bucket(-2) = 16 + 2 = 18 term" t5 --pos 3 --key 5
+expect 0 "bucket(3 - 5) = max(3 - 5, 0) = 0 term" t5:direction=causal --pos 3 --key 5
 expect 0 "W_R is the identity" transformer-xl
 expect 0 "row(5, 3) = b(5 - 3) + 256 = 2 + 256 = 258" deberta
 expect 0 "w[2][0] = psi((2 - 0) / 2^0) = psi(2) = (1 - 2^2) · exp(-2^2 / 2) = -0.406" wavelet
@@ -61,6 +66,12 @@ expect 0 "查询：位置 5 的“人”" rope --lang zh
 expect 0 "does not support keys ahead of the query" transformer-xl --pos 0
 expect 0 "score(5, 5) = (" deberta
 expect 0 "weight = softmax(score)" none
+"$POSENC" table normalised:length=10 -n 4 --start 1 --model-dim 1 -o four.npy 2>/dev/null # 0.1 0.2 0.3 0.4
+expect 0 "f_2 = 10000^(-4/8) = 0.01" rope:learned=shared
+expect 0 "the values from which training starts" rope:learned=shared
+expect 0 "f_2[0] = 0.3" rope:learned=shared --params four.npy
+expect 0 "angle_2 = 5 · 0.3 = 1.5" rope:learned=shared --params four.npy
+expect 3 "four.npy: 4 learned parameters are given; rope has 0" rope --params four.npy
 expect 0 "y = [x, p]" sinusoidal:join=concat --dim 4
 expect 0 "softmax does not change" integer --pos 100
 

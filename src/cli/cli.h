@@ -130,9 +130,11 @@ extern const int cli_verb_count;
     { "kv-heads", 0, CLI_INT, "N", NULL, 1, 65536, "number of key and value heads; default: heads" }, \
     { "head-dim", 0, CLI_INT, "N", "64", 1, PE_HEAD_DIM_MAX, "head dimension" }, \
     { "model-dim", 0, CLI_INT, "N", NULL, 1, INT64_C(1) << 30, "embedding dimension; default: heads * head-dim" }
+#define CLI_OPTION_PARAMS \
+    { "params", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "learned parameters from this .npy: all tensors, in order" }
 #define CLI_OPTIONS_PARAMS \
     { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "seed of the initial values of learned parameters" }, \
-    { "params", 0, CLI_FILE_IN, "FILE", NULL, 0, 0, "learned parameters from this .npy: all tensors, in order" }
+    CLI_OPTION_PARAMS
 /* clang-format on */
 
 /* ---------------------------------------------------------------- arguments (args.c) */
@@ -194,9 +196,9 @@ bool cli_read_real(const char *text, double *out); /* as specs write numbers, wh
 
 /* ---------------------------------------------------------------- help (help.c) */
 
-cli_exit cli_print_help(FILE *to, const cli_verb *v); /* NULL: of the tool */
-extern const cli_option cli_option_help;              /* which every verb has */
-const cli_verb *cli_find_verb(const char *name);      /* NULL: none */
-cli_exit cli_unknown_verb(const char *name);          /* says so, and what may be meant */
+cli_exit cli_print_help(FILE *to, const cli_verb *v, language l); /* v NULL: of the tool */
+extern const cli_option cli_option_help;                          /* which every verb has */
+const cli_verb *cli_find_verb(const char *name);                  /* NULL: none */
+cli_exit cli_unknown_verb(const char *name);                      /* says so, and what may be meant */
 
 #endif

@@ -160,16 +160,29 @@ static cli_exit run_verb(const cli_args *a)
     return code;
 }
 
+/* What --lang says beside --help, also of a verb whose results have no language; else the locale. */
+static language help_language(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *value = !strcmp(argv[i], "--lang") && i + 1 < argc ? argv[i + 1]
+                            : !strncmp(argv[i], "--lang=", 7)          ? argv[i] + 7
+                                                                       : "";
+        if (!strcmp(value, "zh") || !strcmp(value, "en"))
+            return *value == 'z' ? CHINESE : ENGLISH;
+    }
+    return language_of_environment();
+}
+
 static cli_exit run_tool(int argc, char **argv)
 {
     cli_args args;
     const char *word = argc > 1 ? argv[1] : NULL;
     if (!word) {
-        cli_print_help(stderr, NULL);
+        cli_print_help(stderr, NULL, language_of_environment());
         return CLI_USAGE;
     }
     if (!strcmp(word, "--help") || !strcmp(word, "-h"))
-        return cli_print_help(stdout, NULL);
+        return cli_print_help(stdout, NULL, help_language(argc, argv));
     if (!strcmp(word, "--version")) {
         printf("posenc %s\n", pe_version());
         return CLI_OK;
@@ -180,7 +193,7 @@ static cli_exit run_tool(int argc, char **argv)
     cli_exit code = cli_parse(&args, verb, argc - 2, argv + 2);
     if (code)
         return code;
-    return args.help ? cli_print_help(stdout, verb) : run_verb(&args);
+    return args.help ? cli_print_help(stdout, verb, help_language(argc, argv)) : run_verb(&args);
 }
 
 int cli_main(int argc, char **argv)

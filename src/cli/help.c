@@ -165,8 +165,10 @@ static void add_first_examples(result *out)
 static void add_verbs(result *out)
 {
     result_open(out, RESULT_RECORD, NULL, "Verbs");
-    for (int i = 0; i < cli_verb_count; i++)
+    for (int i = 0; i < cli_verb_count; i++) {
         result_text(out, NULL, cli_verbs[i]->name, cli_verbs[i]->summary);
+        result_named(out);
+    }
     result_close(out);
     result_open(out, RESULT_RECORD, NULL, "Options");
     result_text(out, NULL, "VERB --help", "print the examples and options of a verb");
@@ -182,7 +184,7 @@ static void cli_help(result *out)
     add_exit_codes(out, "Exit codes");
 }
 
-cli_exit cli_print_help(FILE *to, const cli_verb *v)
+cli_exit cli_print_help(FILE *to, const cli_verb *v, language l)
 {
     pe_error err = { 0 };
     result *tree = result_new();
@@ -190,6 +192,8 @@ cli_exit cli_print_help(FILE *to, const cli_verb *v)
         cli_help_verb(tree, v);
     else if (tree)
         cli_help(tree);
+    if (tree && l == CHINESE)
+        result_to_chinese(tree);
     bool failed = !tree || result_write(to, tree, RESULT_AS_TEXT, &(result_screen){ 0 }, &err);
     result_free(tree);
     if (failed)
@@ -225,10 +229,12 @@ cli_exit cli_unknown_verb(const char *name)
 
 static const cli_option help_options[] = {
     { "examples", 0, CLI_FLAG, NULL, NULL, 0, 0, "print the example commands of every verb, one per line" },
+    CLI_OPTION_LANG,
     CLI_OPTION_JSON,
 };
 static const cli_example help_examples[] = {
     { "posenc help table", "the same as posenc table --help" },
+    { "posenc help race --lang zh", "in Chinese; --help --lang zh does the same" },
     { "posenc help --examples", "every command shown in any help" },
     { "posenc help --json", "verbs and options as JSON, for programs" },
 };

@@ -140,6 +140,28 @@ static cli_exit params_from_file(cli_job *j, const char *file)
     return CLI_OK;
 }
 
+cli_exit job_given_params(const cli_args *a, pe_params *out)
+{
+    pe_error err;
+    io_array file;
+    double *data;
+    *out = (pe_params){ .dtype = PE_F64 };
+    if (!cli_given(a, "params"))
+        return CLI_OK;
+    CLI_TRY(job_load(&(cli_job){ .args = a }, &file, "params", 0));
+    pe_status status = io_array_to_f64(&data, &file, &err);
+    if (!status)
+        *out = (pe_params){ .data = data, .dtype = PE_F64, .count = file.count };
+    io_array_free(&file);
+    return status ? cli_fail_from(a, CLI_INPUT, job_file(a, "params"), &err) : CLI_OK;
+}
+
+cli_exit job_fail_given(const cli_args *a, const pe_error *err)
+{
+    bool file = err->status == PE_ERR_FORMAT;
+    return cli_fail_from(a, file ? CLI_INPUT : CLI_USAGE, file ? job_file(a, "params") : NULL, err);
+}
+
 cli_exit job_params(cli_job *j)
 {
     pe_error err;

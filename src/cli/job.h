@@ -30,6 +30,10 @@ cli_exit job_run(const cli_args *a, result *out, cli_exit (*work)(cli_job *j)); 
 pe_shape job_shape(const cli_args *a);             /* from --heads and its neighbours */
 cli_exit job_encoding(cli_job *j, pe_shape shape); /* from the first operand */
 cli_exit job_params(cli_job *j);                   /* from --params or --seed */
+/* Those of --params as float64, the caller's to free; count 0 without it. */
+cli_exit job_given_params(const cli_args *a, pe_params *out);
+/* What was made of a spec and of them failed. */
+cli_exit job_fail_given(const cli_args *a, const pe_error *err);
 cli_exit job_hook(cli_job *j);                     /* embed or rotate, from the spec and --hook */
 /* The file of an option ("pos"), as messages name it; NULL: not given. - is stdin. */
 const char *job_file(const cli_args *a, const char *option);

@@ -479,8 +479,10 @@ static cli_exit check_verb(const cli_args *a, result *out)
 static void add_bugs(result *out)
 {
     result_open(out, RESULT_RECORD, NULL, "Bugs");
-    for (int i = 0; i < check_bug_count(); i++)
+    for (int i = 0; i < check_bug_count(); i++) {
         result_text(out, NULL, check_bug_id(i), check_bug_about(i));
+        result_named(out);
+    }
     result_text(out, NULL, "not-finite", "the data holds a NaN or an infinity");
     result_close(out);
 }

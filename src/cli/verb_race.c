@@ -234,8 +234,10 @@ static cli_exit read_args(race_asked *out, race_words *text, const cli_args *a)
 static void add_sources(result *out)
 {
     result_open(out, RESULT_RECORD, NULL, "Data");
-    for (int i = 0; i < lab_source_count(); i++)
+    for (int i = 0; i < lab_source_count(); i++) {
         result_text(out, NULL, lab_source_at(i)->name, lab_source_at(i)->summary);
+        result_named(out);
+    }
     result_close(out);
 }
 

@@ -232,13 +232,14 @@ static const cli_option options[] = {
     { "head", 0, CLI_INT, "N", "0", 0, 65535, "attention head" },
     { "pairs", 0, CLI_TEXT, "N,N", NULL, 0, 0, "pairs, or dimensions of a code; default: a selection" },
     { "log", 0, CLI_FLAG, NULL, NULL, 0, 0, "view heads: logarithmic axis for the distance" },
-    { "sentence", 0, CLI_TEXT, "TEXT", NULL, 0, 0, "sentence of the views around and attention" },
+    { "sentence", 0, CLI_TEXT, "TEXT", NULL, 0, 0, "sentence of the views around, attention, permuted and pooled" },
     { "causal", 0, CLI_FLAG, NULL, NULL, 0, 0, "causal mask: no query sees a later key" },
     { "heads", 0, CLI_INT, "N", "8", 1, 65536, "query heads" },
     { "kv-heads", 0, CLI_INT, "N", NULL, 1, 65536, "key and value heads; default: as many as heads" },
     { "head-dim", 0, CLI_INT, "N", "64", 1, PE_HEAD_DIM_MAX, "head dimension" },
     { "model-dim", 0, CLI_INT, "N", "128", 1, INT64_C(1) << 30, "embedding dimension" },
     { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "seed of learned parameters and word vectors" },
+    CLI_OPTION_PARAMS,
     { "lang", 0, CLI_CHOICE, "en|zh", NULL, 0, 0, "language of titles and captions; default: the locale's" },
     { "as", 0, CLI_CHOICE, "term|svg|html|csv|json|parts", NULL, 0, 0,
       "output format; default: by the name of FILE, or term" },
@@ -269,7 +270,7 @@ static cli_exit show_make_subjects(show_job *j)
         pe_status s = show_subject_new(&j->subject[i], spec, &j->request, &err);
         free(spec);
         if (s)
-            return cli_fail_from(j->args, CLI_USAGE, NULL, &err);
+            return job_fail_given(j->args, &err);
         size_t used = strlen(j->title);
         snprintf(j->title + used, sizeof j->title - used, "%s%.120s", i ? ", " : "", j->subject[j->subjects++]->spec);
     }
@@ -341,7 +342,8 @@ static void options_tell_idle(const show_job *j)
 {
     static const char *const looks[] = { "start", "axis", "at", "head", "pairs", "log", "sentence", "causal" };
     for (int i = 0; i < CLI_COUNT(looks); i++)
-        if (cli_given(j->args, looks[i]) && !option_is_asked(j, looks[i]))
+        if (cli_given(j->args, looks[i]) && !option_is_asked(j, looks[i]) &&
+            !(j->request.params.count && !strcmp(looks[i], "head"))) /* heads may have frequencies of their own */
             cli_note(j->args, "--%s changes nothing: no view that is drawn uses it", looks[i]);
 }
 
@@ -535,6 +537,9 @@ static cli_exit show_work(show_job *j)
     if (!j->args->operands && !cli_given(j->args, "list"))
         return cli_fail(j->args, CLI_USAGE,
                         "no SPEC is given; posenc list names the encodings, posenc show --list the views");
+    if (cli_given(j->args, "params") && j->args->operands != 1)
+        return cli_fail(j->args, CLI_USAGE, "--params is for one spec; %d are given", j->args->operands);
+    CLI_TRY(job_given_params(j->args, &j->request.params));
     CLI_TRY(show_make_subjects(j));
     if (cli_given(j->args, "list"))
         return show_list(j);
@@ -559,6 +564,7 @@ static cli_exit show_verb(const cli_args *a, result *out)
     for (int i = 0; i < j->subjects; i++)
         show_subject_free(j->subject[i]);
     show_sheet_free(&j->sheet);
+    free(j->request.params.data);
     free(j);
     return code;
 }
@@ -571,7 +577,8 @@ const cli_verb cli_verb_show = {
     .operands_max = SHOW_SPECS_MAX + 1, /* one more, so that the limit can be named */
     .notes =
         "The terminal shows a few views; files and --view all have every view that fits. Up to 8 specs are drawn side "
-        "by side and share one mask. Learned parameters have their initial values, drawn with --seed.\n"
+        "by side and share one mask. Learned parameters have their initial values, drawn with --seed, or those of "
+        "--params, for one spec.\n"
         "For a PNG, write SVG and convert it: rsvg-convert x.svg -o x.png\n",
     CLI_TABLES(options, examples),
     .refused = show_refused,

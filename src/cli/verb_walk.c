@@ -2,9 +2,11 @@
  *
  * posenc walk: the arithmetic of one small case, step by step. */
 #include "cli/cli.h"
+#include "cli/job.h"
 
 #include "show/show.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const cli_option options[] = {
@@ -14,6 +16,7 @@ static const cli_option options[] = {
     { "heads", 0, CLI_INT, "N", "8", 1, WALK_HEADS_MAX, "number of heads" },
     { "head", 0, CLI_INT, "N", "0", 0, WALK_HEADS_MAX - 1, "head to show; the first is 0" },
     { "seed", 0, CLI_INT, "N", "0", 0, INT64_MAX, "seed of the word vectors and learned parameters" },
+    CLI_OPTION_PARAMS,
     CLI_OPTIONS_RESULT,
 };
 static const cli_example examples[] = {
@@ -59,12 +62,17 @@ static cli_exit walk_verb(const cli_args *a, result *out)
     if (!code && r.head >= r.heads)
         code = cli_fail(a, CLI_USAGE, "--head is %s; the model has %s heads, numbered from 0", cli_text(a, "head"),
                         cli_text(a, "heads"));
+    if (!code)
+        code = job_given_params(a, &r.params);
     if (code)
         return code;
     if (walk_new(&w, a->operand[0], &r, &err))
-        return cli_fail_from(a, CLI_USAGE, NULL, &err);
-    walk_fill(out, w);
-    walk_free(w);
+        code = job_fail_given(a, &err);
+    else {
+        walk_fill(out, w);
+        walk_free(w);
+    }
+    free(r.params.data);
     return code;
 }
 
@@ -74,7 +82,7 @@ const cli_verb cli_verb_walk = {
     .operands = "SPEC",
     .operands_min = 1,
     .operands_max = 1,
-    .notes = "The case has three words at three positions; one word is the query and attends to all three. The\n"
+    .notes = "The case has three words at three positions; one word is the query and attends to all three. The "
              "numbers come from the library and are printed to four digits, so a line may differ in its last digit.\n",
     CLI_TABLES(options, examples),
     .run = walk_verb,

@@ -136,6 +136,8 @@ static void tell_row(const part *p, const term *t, const pe_question *of, int64_
         tell_say(out, "%s[%" PRId64 "][%" PRId64 "] = ", name, r, d);
         p->row->tell_entry(p, t, r, h, d, out);
         tell_say(out, " = %s\n", tell_number(x).text);
+        if (p->row->tell_beside)
+            p->row->tell_beside(p, t, r, h, d, out);
     }
 }
 

@@ -231,9 +231,11 @@ typedef struct row {
     void (*tell_gain)(const part *p, const int64_t *at, tell *out);
     void (*tell_scale)(const part *p, tell *out);
     /* of a term: which row a distance takes, "clip(3 - 5, -16, 16) + 16", nothing where there is one row; and an entry
-     * of a row as it is computed, or as it is filled before training. h is the head of the table */
+     * of a row as it is computed, or as it is filled before training, and lines that belong beside it. h is the head of
+     * the table */
     void (*tell_index)(const part *p, const term *t, int64_t q, int64_t k, tell *out);
     void (*tell_entry)(const part *p, const term *t, int64_t r, int64_t h, int64_t d, tell *out);
+    void (*tell_beside)(const part *p, const term *t, int64_t r, int64_t h, int64_t d, tell *out);
 } row;
 
 /* Functions of a bias as C, and the same as text for a GPU's compiler, so that a formula is written once. Of a part

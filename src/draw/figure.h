@@ -41,6 +41,7 @@ typedef struct figure {
     char *group;                     /* the spec that it shows; figures of several groups are side by side */
     char *caption;                   /* a sentence or two below: what to look at; NULL: none */
     char *mark;                      /* stands beside y_label: "untrained"; NULL: none */
+    bool certain;                    /* chance has no part in it, and it needs no mark */
     char *description;               /* for readers who do not see it; NULL: made from the numbers */
     /* lines */
     figure_series *series;
@@ -49,6 +50,7 @@ typedef struct figure {
     double x_mark; /* a vertical line; 0: none */
     char *x_mark_label;
     double y_min, y_max; /* both 0: from the data */
+    bool own_scale;      /* also beside figures of its title: x and y are both data, and its shape is what counts */
     /* cells: value[r * columns + c]; NaN: nothing there (masked) */
     double *value;
     int rows, columns;

@@ -62,5 +62,6 @@ double xl_fill(const part *p, int t, int64_t i);
 bool xl_reaches(const part *p, const int64_t *q, const int64_t *k);
 void xl_tell_index(const part *p, const term *t, int64_t q, int64_t k, tell *out);
 void xl_tell_entry(const part *p, const term *t, int64_t r, int64_t h, int64_t d, tell *out);
+void xl_tell_beside(const part *p, const term *t, int64_t r, int64_t h, int64_t d, tell *out);
 
 #endif

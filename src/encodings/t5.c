@@ -73,13 +73,14 @@ static pe_status init(part *p, pe_error *err)
                        err);
 }
 
-/* "16 + 8 + floor(log(37 / 8) / log(128 / 8) · 8)" */
+/* "bucket(37) = min(8 + floor(log(37 / 8) / log(128 / 8) · 8), 16 - 1) = 12" */
 static void tell_bucket(const part *p, int64_t distance, tell *out)
 {
-    bool both = num(p, DIRECTION) == 0;
-    int64_t n = both ? whole(p, BUCKETS) / 2 : whole(p, BUCKETS), exact = n / 2, max = whole(p, MAX);
-    int64_t size = distance < 0 ? both ? -distance : 0 : distance;
-    if (both && distance < 0)
+    bool later = num(p, DIRECTION) == 0 && distance < 0;
+    int64_t n = num(p, DIRECTION) == 0 ? whole(p, BUCKETS) / 2 : whole(p, BUCKETS), exact = n / 2, max = whole(p, MAX);
+    int64_t size = later ? -distance : distance;
+    tell_say(out, "bucket(%" PRId64 ") = ", distance);
+    if (later)
         tell_say(out, "%" PRId64 " + ", n);
     if (size < exact)
         tell_say(out, "%" PRId64, size);
@@ -92,11 +93,17 @@ static void tell_bucket(const part *p, int64_t distance, tell *out)
                  exact, size, exact, max, exact, n - exact, n);
 }
 
+/* A small distance is its own bucket: "bucket(5 - 3) = 5 - 3 = 2". */
 static void tell_term(const part *p, pe_params w, int64_t h, const int64_t *q, const int64_t *k, tell *out)
 {
-    int64_t row_at = (int64_t)measure(p, w, (double)(q[0] - k[0]));
-    tell_say(out, "bucket(%" PRId64 " - %" PRId64 ") = bucket(%" PRId64 ") = ", q[0], k[0], q[0] - k[0]);
-    tell_bucket(p, q[0] - k[0], out);
+    int64_t distance = q[0] - k[0], row_at = (int64_t)measure(p, w, (double)distance);
+    tell_say(out, "bucket(%" PRId64 " - %" PRId64 ") = ", q[0], k[0]);
+    if (row_at == distance)
+        tell_say(out, "%" PRId64 " - %" PRId64, q[0], k[0]);
+    else if (num(p, DIRECTION) != 0 && distance < 0)
+        tell_say(out, "max(%" PRId64 " - %" PRId64 ", 0)", q[0], k[0]);
+    else
+        tell_bucket(p, distance, out);
     tell_say(out, " = %" PRId64 "\n", row_at);
     tell_say(out, "table[%" PRId64 "][%" PRId64 "]", row_at, h);
 }

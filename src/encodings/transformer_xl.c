@@ -57,16 +57,33 @@ void xl_tell_index(const part *p, const term *t, int64_t q, int64_t k, tell *out
         tell_say(out, "(%" PRId64 " - %" PRId64 ") + %" PRId64, q, k, ((const xl *)p->state)->ahead);
 }
 
+/* "R_2[32] = cos(2 · 10000^(-0/64)) = cos(2 · 1)": R has a row of sinusoids per distance, as wide as all heads. */
+static void tell_wave(const part *p, int64_t distance, int64_t column, tell *out)
+{
+    int64_t width = p->shape.heads * p->shape.head_dim, half = (width + 1) / 2, n = 2 * (column % half);
+    const char *wave = column < half ? "sin" : "cos";
+    tell_say(out,
+             "R_%" PRId64 "[%" PRId64 "] = %s(%" PRId64 " · 10000^(-%" PRId64 "/%" PRId64 ")) = %s(%" PRId64 " · %s)",
+             distance, column, wave, distance, n, width, wave, distance,
+             tell_number(pow(10000, -(double)n / (double)width)).text);
+}
+
 /* Before training: what is projected is the sinusoid itself. */
 void xl_tell_entry(const part *p, const term *t, int64_t r, int64_t h, int64_t d, tell *out)
 {
     (void)t;
-    const xl *x = p->state;
-    int64_t width = p->shape.heads * p->shape.head_dim, half = (width + 1) / 2, column = h * p->shape.head_dim + d;
-    const char *wave = column < half ? "sin" : "cos";
-    int64_t n = 2 * (column % half), distance = r - x->ahead;
-    tell_say(out, "%s(%" PRId64 " · 10000^(-%" PRId64 "/%" PRId64 ")) = %s(%" PRId64 " · %s)", wave, distance, n, width,
-             wave, distance, tell_number(pow(10000, -(double)n / (double)width)).text);
+    tell_wave(p, r - ((const xl *)p->state)->ahead, h * p->shape.head_dim + d, out);
+}
+
+/* The other wave of the same frequency, where it belongs to another head. */
+void xl_tell_beside(const part *p, const term *t, int64_t r, int64_t h, int64_t d, tell *out)
+{
+    int64_t D = p->shape.head_dim, width = p->shape.heads * D, half = (width + 1) / 2, column = h * D + d;
+    int64_t other = column < half ? column + half : column - half;
+    if (other == width || other / D == h)
+        return;
+    tell_wave(p, r - ((const xl *)p->state)->ahead, other, out);
+    tell_say(out, " = %s\n", tell_number(xl_fill(p, t->table, r * width + other)).text);
 }
 
 pe_status xl_init(part *p, int64_t back, int64_t ahead, pe_error *err)
@@ -134,4 +151,5 @@ const row pe_row_transformer_xl = {
     .reaches = xl_reaches,
     .tell_index = xl_tell_index,
     .tell_entry = xl_tell_entry,
+    .tell_beside = xl_tell_beside,
 };

@@ -37,4 +37,5 @@ const row pe_row_xlnet = {
     .reaches = xl_reaches,
     .tell_index = xl_tell_index,
     .tell_entry = xl_tell_entry,
+    .tell_beside = xl_tell_beside,
 };

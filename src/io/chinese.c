@@ -15,7 +15,7 @@ typedef struct part_list {
 
 const words *chinese_table(int index)
 {
-    static const words *const all[] = { chinese_registry, chinese_verbs, chinese_models };
+    static const words *const all[] = { chinese_help, chinese_tools, chinese_registry, chinese_verbs, chinese_models };
     return index >= 0 && index < (int)(sizeof all / sizeof *all) ? all[index] : NULL;
 }
 

@@ -12,6 +12,8 @@
 extern const words chinese_registry[]; /* posenc list: rows, keys, tensors, ideas, hooks, claims */
 extern const words chinese_verbs[];    /* labels and sentences of list, dogs, table, bias, report and race */
 extern const words chinese_models[];   /* explain and extend */
+extern const words chinese_help[];     /* the help of every verb */
+extern const words chinese_tools[];    /* doctor, check, convert, diff, notes */
 
 /* The table with this number; NULL past the end. */
 const words *chinese_table(int index);

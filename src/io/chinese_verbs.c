@@ -55,7 +55,8 @@ const words chinese_verbs[] = {
     { "difference of the outputs at \"chased\" in the sentence and in the reversed one",
       "原句与倒过来的句子里“chased”处输出之差" },
     { "tells them apart", "能区分" },
-    { "sees the order (*)", "看得出顺序 (*)" },
+    { "masked (*)", "用掩码测量 (*)" },
+    { "not in every seed (*)", "不是每个种子都能 (*)" },
     { "verdict|blind", "看不出" },
     { "Differences are medians over {} seeds.", "表中的差是 {} 个种子的中位数。" },
     { "(*) made for a causal mask, which hides the keys after the query, and measured with one; the mask alone tells the "
@@ -77,6 +78,8 @@ const words chinese_verbs[] = {
       "{} 的每个词元各有一个向量；这里所有词元的向量相同，随机抽取" },
     { "column c is element c of {}", "第 c 列是下式的第 c 个分量：{}" },
     { "head 0 of {} (queries down, keys across)", "共 {} 个头，这是第 0 个（行是查询，列是键）" },
+    { "{} learned parameters are given; {} has {}", "给出了 {} 个可学习参数；{} 有 {} 个" },
+    { "--params is for one spec; {} are given", "--params 只用于一个 spec；给出了 {} 个" },
     { "head 0 of {}", "共 {} 个头，这是第 0 个" },
     /* race, report, eval */
     { "The race: {} encodings trained at {}, tested at up to {}",

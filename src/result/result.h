@@ -102,6 +102,7 @@ void result_below(result *r);  /* prints a cell below its row, a text below its 
 void result_folded(result *r); /* details: HTML folds this section, Markdown and text leave it out */
 void result_wide(result *r);   /* a cell, value or section that only Markdown and HTML have room for */
 void result_hide(result *r);   /* only programs see it, and what is in it */
+void result_named(result *r);  /* its label is a name, the same in every language */
 void result_rows(result *r);   /* CSV is this table alone: a line per row; the first table of the result */
 
 /* ---------------------------------------------------------------- writing */

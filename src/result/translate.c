@@ -1,58 +1,72 @@
 /* SPDX-License-Identifier: MIT
  *
  * A result in another language: what people read of it, by the catalogue of io/words.h. Names, numbers, specs and code
- * stay. A single word may mean several things: "label|word" in the catalogue is the word under that label. */
+ * stay. A single word may mean several things: "label|word" in the catalogue is the word under that label, "*|word" under
+ * any other. */
 #include "result/tree.h"
 
 #include "io/words.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TEXT_MAX = (int)sizeof(words_text) };
 
-/* One line of a value; label NULL: of a label. */
-static words_text line_translated(const char *label, const char *line)
+/* "label|word" in the catalogue; false: it has none. */
+static bool word_translated(words_text *out, const char *label, const char *word)
 {
     char under[400];
+    int length = snprintf(under, sizeof under, "%s|%s", label, word);
+    if (length < 0 || length >= (int)sizeof under)
+        return false;
+    *out = words_translate(under, CHINESE);
+    return *out->text && strcmp(out->text, under) != 0 && strncmp(out->text, WORDS_MARK, strlen(WORDS_MARK)) != 0;
+}
+
+/* One line of a value; label NULL: of a label. Of a single word, its meaning under that label, or under any, "*". */
+static words_text line_translated(const char *label, const char *line)
+{
     words_text out = { "" };
     if (!label || strchr(line, ' '))
         return words_translate(line, CHINESE);
-    int length = snprintf(under, sizeof under, "%s|%s", label, line);
-    if (length > 0 && length < (int)sizeof under)
-        out = words_translate(under, CHINESE);
-    if (!*out.text || !strcmp(out.text, under) || !strncmp(out.text, WORDS_MARK, strlen(WORDS_MARK)))
+    if (!word_translated(&out, label, line) && !word_translated(&out, "*", line))
         snprintf(out.text, sizeof out.text, "%s", line);
     return out;
 }
 
-/* Line by line; the text itself where it is longer than a few sentences. */
+/* Line by line; the text itself where a line is longer than a few sentences, or memory ran out. */
 static const char *translated(result *r, const char *label, const char *text)
 {
-    char out[TEXT_MAX] = "";
-    if (!text || !*text || strlen(text) >= TEXT_MAX / 2)
-        return text;
-    for (const char *at = text;; at++) {
-        char line[TEXT_MAX];
-        size_t length = strcspn(at, "\n"), used = strlen(out);
-        memcpy(line, at, length);
-        line[length] = 0;
-        int n = snprintf(out + used, sizeof out - used, "%s%s", at == text ? "" : "\n",
-                         *line ? line_translated(label, line).text : "");
-        if (n < 0 || (size_t)n >= sizeof out - used)
-            return text;
+    char *out = NULL, *copy = NULL, line[TEXT_MAX / 2];
+    size_t size = 0;
+    FILE *to = text && *text ? open_memstream(&out, &size) : NULL;
+    bool whole = to != NULL;
+    for (const char *at = text; whole; at++) {
+        size_t length = strcspn(at, "\n");
+        whole = length < sizeof line;
+        snprintf(line, sizeof line, "%.*s", whole ? (int)length : 0, at);
+        fprintf(to, "%s%s", at == text ? "" : "\n", *line ? line_translated(label, line).text : "");
         at += length;
         if (!*at)
             break;
     }
-    char *copy = result_room(r, strlen(out) + 1);
-    return copy ? strcpy(copy, out) : text;
+    whole = to && !fclose(to) && whole;
+    if (whole)
+        copy = result_room(r, size + 1);
+    if (copy)
+        memcpy(copy, out, size + 1);
+    free(out);
+    return copy ? copy : text;
 }
 
-/* Whether the label of a group is the name of something: its value "name". */
+/* Whether a label is the name of something, or a command to copy: that of a group is its value "name" or "command". */
 static bool is_named(const node *n)
 {
+    if (n->named)
+        return true;
     for (const node *c = n->first; c; c = c->next)
-        if (c->name && c->text && n->label && !strcmp(c->name, "name"))
+        if (c->name && c->text && n->label && (!strcmp(c->name, "name") || !strcmp(c->name, "command")))
             return !strcmp(c->text, n->label);
     return false;
 }

@@ -361,6 +361,11 @@ void result_wide(result *r)
     r->last->wide = true;
 }
 
+void result_named(result *r)
+{
+    r->last->named = true;
+}
+
 void result_rows(result *r)
 {
     r->last->rows = true;

@@ -11,7 +11,7 @@ struct node {
     result_kind kind;
     result_tone tone;
     int ink; /* 0: none */
-    bool below, folded, wide, hidden, rows;
+    bool below, folded, wide, hidden, rows, named;
     const char *name, *label, *shown, *unit; /* the root's label is the title */
     const char *link;                        /* NULL: none */
     const char *text;                        /* of RESULT_TEXT, RESULT_JSON and RESULT_CODE */

@@ -134,8 +134,9 @@ static range figure_range_seen(const figure *f)
 
 static bool figures_are_alike(const figure *a, const figure *b)
 {
-    return a->kind == b->kind && a->kind != FIGURE_DIALS && a->y_log == b->y_log && a->title && b->title &&
-           !strcmp(a->title, b->title) && a->y_label && b->y_label && !strcmp(a->y_label, b->y_label);
+    return a->kind == b->kind && a->kind != FIGURE_DIALS && !a->own_scale && !b->own_scale && a->y_log == b->y_log &&
+           a->title && b->title && !strcmp(a->title, b->title) && a->y_label && b->y_label &&
+           !strcmp(a->y_label, b->y_label);
 }
 
 static void sheet_share_range(show_sheet *sheet, int first, range all)

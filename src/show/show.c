@@ -69,10 +69,20 @@ static pe_status subject_read_parts(show_subject *s, pe_error *err)
     return status;
 }
 
+pe_status show_params_fit(const pe_encoding *e, pe_params given, pe_error *err)
+{
+    int64_t count = pe_encoding_param_count(e);
+    if (!given.count || given.count == count)
+        return PE_OK;
+    return io_fail(err, PE_ERR_FORMAT, "%" PRId64 " learned parameters are given; %.150s has %" PRId64, given.count,
+                   pe_encoding_spec(e), count);
+}
+
 static pe_status subject_fill_params(show_subject *s, const show_request *r, pe_error *err)
 {
     double *data;
     int64_t count = pe_encoding_param_count(s->e);
+    TRY(show_params_fit(s->e, r->params, err));
     if (!count)
         return PE_OK;
     if (count > PARAMS_MAX)
@@ -81,7 +91,10 @@ static pe_status subject_fill_params(show_subject *s, const show_request *r, pe_
                        s->spec, count, PARAMS_MAX);
     TRY(show_memory(&data, s, count, 1, err));
     s->params = (pe_params){ .data = data, .dtype = PE_F64, .count = count };
-    return pe_encoding_init(s->e, s->params, r->seed, err);
+    s->given = r->params.count > 0;
+    if (s->given)
+        memcpy(data, r->params.data, (size_t)count * sizeof *data);
+    return s->given ? PE_OK : pe_encoding_init(s->e, s->params, r->seed, err);
 }
 
 pe_status show_subject_new(show_subject **out, const char *spec, const show_request *r, pe_error *err)
@@ -145,7 +158,7 @@ const show_view *show_view_named(const char *name)
 /* What is drawn by chance is no fact about the encoding, and says so. */
 static void view_mark(figure *f, const show_view *v, const show_subject *s, const show_request *r)
 {
-    if (v->random || s->params.count)
+    if (v->random || (s->params.count && !s->given))
         show_say(f, &f->mark, r, (words){ "untrained, seed %" PRIu64, "未训练，种子 %" PRIu64 }, r->seed);
 }
 
@@ -155,7 +168,7 @@ static pe_status view_make(show_sheet *to, const show_view *v, const show_subjec
     int first = to->count;
     TRY(v->make(to, s, r, err));
     for (int i = first; i < to->count; i++)
-        if (i - first >= v->certain)
+        if (!to->figure[i]->certain)
             view_mark(to->figure[i], v, s, r);
     for (int i = first; i < to->count; i++)
         TRY(figure_status(to->figure[i], err));

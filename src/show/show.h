@@ -32,14 +32,16 @@ typedef struct show_request {
     const char *sentence;        /* words between spaces; NULL: the one with two dogs */
     bool causal;
     bool log;      /* distances on a logarithmic axis */
-    uint64_t seed; /* of learned parameters and of contents */
+    uint64_t seed;    /* of learned parameters and of contents */
+    pe_params params; /* float64; count 0: learned parameters as they start */
     language language;
 } show_request;
 
 struct show_block;
 typedef struct show_subject {
     pe_encoding *e;
-    pe_params params; /* as they start, by the seed; float64 */
+    pe_params params; /* float64 */
+    bool given;       /* they are the request's; else as they start, by the seed */
     const char *spec; /* canonical; lives as long as e */
     pe_shape shape;
     int64_t axes;
@@ -52,6 +54,8 @@ typedef struct show_subject {
 
 pe_status show_subject_new(show_subject **out, const char *spec, const show_request *r, pe_error *err);
 void show_subject_free(show_subject *s); /* NULL is fine */
+/* Whether given parameters, if there are any, are as many as the encoding has. */
+pe_status show_params_fit(const pe_encoding *e, pe_params given, pe_error *err);
 
 /* Sets r->causal where one of the subjects supports, or is made for, keys up to the query only: subjects side by side
  * share one mask, so that pictures differ by the encoding alone. */
@@ -76,7 +80,6 @@ typedef struct show_view {
     bool (*fits)(const show_subject *s); /* a further condition; NULL: none */
     bool first;                          /* one of the few that a terminal shows by default */
     bool random;                         /* draws words and projections by the seed */
-    int certain;                         /* figures at its beginning in which chance has no part */
     const char *asks;                    /* the options that it reads: "length|start" */
     pe_status (*make)(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err);
 } show_view;
@@ -131,6 +134,7 @@ typedef struct walk_request {
     int64_t dim;                     /* width of the embedding and of a head */
     int64_t heads, head;             /* how many, and which is followed */
     uint64_t seed;
+    pe_params params;  /* float64; count 0: learned parameters as they start */
     language language; /* of lines with words */
 } walk_request;
 

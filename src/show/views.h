@@ -102,6 +102,16 @@ typedef struct show_sentence {
 /* Words between spaces; a Chinese character is a word. */
 pe_status sentence_new(show_sentence *out, const show_subject *s, const show_request *r, pe_error *err);
 
+/* ---------------------------------------------------------------- attention of a sentence (views_attention.c) */
+
+/* x (T, C): the content of each word, drawn with the seed; equal words have equal contents. */
+void show_word_vectors(double *x, const show_sentence *w, const show_request *r, int64_t model);
+/* prob (T, T): what each word attends to, by the request's head, whose projections are drawn with the seed. with: with
+ * the encoding. */
+pe_status show_attend(double *prob, const show_sentence *w, bool with, const show_subject *s, const show_request *r,
+                      pe_error *err);
+words show_attention_rows(bool causal); /* of a caption: what a row is; %s: more of it */
+
 /* ---------------------------------------------------------------- the rows of show_views */
 
 extern const show_view show_view_table, show_view_curves, show_view_decay, show_view_heads, show_view_bias,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The view `attention`: one head on a sentence, without the encoding and with it; `permuted` and `pooled`: the same
- * when the words change places. words -> contents (+ codes) -> q, k of one head -> the library's attention. */
+ * The view `attention`: one head on a sentence, without the encoding and with it. words -> contents (+ codes) -> q, k
+ * of one head -> the library's attention. */
 #include "show/views.h"
 
 #include "base/random.h"
@@ -52,11 +52,11 @@ static uint64_t word_hash(const char *word, uint64_t seed)
     return io_hash_end(&h);
 }
 
-static void layer_fill(layer *l, const show_sentence *w, const show_request *r, int64_t model)
+void show_word_vectors(double *x, const show_sentence *w, const show_request *r, int64_t model)
 {
     for (int64_t t = 0; t < w->count; t++)
         for (int64_t c = 0; c < model; c++)
-            l->x[t * model + c] = random_normal(word_hash(w->word[t], random_at(r->seed, STREAM_WORDS)), (uint64_t)c);
+            x[t * model + c] = random_normal(word_hash(w->word[t], random_at(r->seed, STREAM_WORDS)), (uint64_t)c);
 }
 
 /* Without the encoding, zeros stand where it would concatenate its code, so that the projections are the same. */
@@ -132,15 +132,13 @@ static pe_status layer_attend(const layer *l, const show_sentence *w, bool with,
     return status;
 }
 
-/* prob (T, T): what each word attends to, by the request's head, whose projections are drawn with the seed. Equal words
- * have equal contents. with: with the encoding. */
-static pe_status attend_sentence(double *prob, const show_sentence *w, bool with, const show_subject *s,
-                                 const show_request *r, pe_error *err)
+pe_status show_attend(double *prob, const show_sentence *w, bool with, const show_subject *s, const show_request *r,
+                      pe_error *err)
 {
     layer l = { 0 };
     int64_t T = w->count, H = s->shape.heads;
     TRY(layer_new(&l, s, T, err));
-    layer_fill(&l, w, r, s->shape.model_dim);
+    show_word_vectors(l.x, w, r, s->shape.model_dim);
     TRY(layer_embed(&l, s, w->path.where, with, err));
     layer_project(&l, s, r, T);
     TRY(layer_attend(&l, w, with, s, err));
@@ -173,20 +171,22 @@ static words attention_of_equals(double apart, bool with, bool causal)
     return (words){ " Equal words attend differently, by up to %.3g.", "相同的词注意力不同，最多相差 %.3g。" };
 }
 
+words show_attention_rows(bool causal)
+{
+    return causal ? (words){ "Causal mask: each row is one word's attention to itself and the words before it, and sums "
+                             "to 1.%s",
+                             "因果掩码：每一行是一个词对自己和前面各词的注意力，和为 1。%s" }
+                  : (words){ "Each row is one word's attention, and sums to 1.%s",
+                             "每一行是一个词的注意力，和为 1。%s" };
+}
+
 static void attention_caption(figure *f, const double *p, const show_sentence *g, bool with, const show_request *r)
 {
     double apart = attention_between_equals(p, g);
     apart = apart >= 0 && apart < 1e-9 ? 0 : apart; /* without the rounding */
     char text[200];
     snprintf(text, sizeof text, say(attention_of_equals(apart, with, g->causal), r->language), apart);
-    show_say(
-        f, &f->caption, r,
-        g->causal
-            ? (words){ "Causal mask: each row is one word's attention to itself and the words before it, and sums to "
-                       "1.%s",
-                       "因果掩码：每一行是一个词对自己和前面各词的注意力，和为 1。%s" }
-            : (words){ "Each row is one word's attention, and sums to 1.%s", "每一行是一个词的注意力，和为 1。%s" },
-        apart < 0 ? "" : text);
+    show_say(f, &f->caption, r, show_attention_rows(g->causal), apart < 0 ? "" : text);
 }
 
 static pe_status attention_draw(show_sheet *to, const show_sentence *g, bool with, const show_subject *s,
@@ -206,7 +206,7 @@ static pe_status attention_draw(show_sheet *to, const show_sentence *g, bool wit
     figure_names(f, &f->y_names, g->word, n);
     if (!p)
         return PE_OK; /* show_add asks the figure */
-    TRY(attend_sentence(p, g, with, s, r, err));
+    TRY(show_attend(p, g, with, s, r, err));
     attention_caption(f, p, g, with, r);
     for (int i = 0; i < n * n; i++)
         f->high = fmax(f->high, p[i]);
@@ -242,220 +242,4 @@ const show_view show_view_attention = {
     .random = true,
     .asks = "sentence|head|causal",
     .make = attention_make,
-};
-
-/* ---------------------------------------------------------------- permuted: P, S and P S P^T */
-
-/* The words in reverse order, at the same positions: P[i][n-1-i] is 1. */
-static show_sentence sentence_reversed(const show_sentence *g)
-{
-    show_sentence back = *g;
-    for (int i = 0; i < g->count; i++)
-        back.word[i] = g->word[g->count - 1 - i];
-    return back;
-}
-
-/* P S P^T of that P. */
-static void matrix_reorder(double *out, const double *in, int n)
-{
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < n; j++)
-            out[i * n + j] = in[(n - 1 - i) * n + n - 1 - j];
-}
-
-/* The largest difference; rounding counts as none. */
-static double numbers_apart(const double *a, const double *b, int64_t count)
-{
-    double most = 0;
-    for (int64_t i = 0; i < count; i++)
-        most = fmax(most, fabs(a[i] - b[i]));
-    return most < 1e-9 ? 0 : most;
-}
-
-static pe_status permuted_draw(show_sheet *to, const show_subject *s, const show_request *r, const double *value,
-                               const char *const *rows, const char *const *columns, int n, words title, words caption,
-                               pe_error *err)
-{
-    figure *f;
-    TRY(show_figure(&f, to, FIGURE_CELLS, s, err));
-    double *p = figure_cells(f, n, n);
-    if (p)
-        memcpy(p, value, (size_t)n * (size_t)n * sizeof *p);
-    f->high = 1;
-    show_say(f, &f->title, r, title);
-    show_say(f, &f->caption, r, caption);
-    figure_names(f, &f->x_names, columns, n);
-    figure_names(f, &f->y_names, rows, n);
-    return PE_OK;
-}
-
-/* S and S' with or without the encoding, and P S P^T. Without it no mask is used: a mask alone would tell the order. */
-static pe_status permuted_attend(double *in_order, double *reordered, double *expected, show_sentence g, bool with,
-                                 const show_subject *s, const show_request *r, pe_error *err)
-{
-    g.causal = with && g.causal;
-    show_sentence back = sentence_reversed(&g);
-    TRY(attend_sentence(in_order, &g, with, s, r, err));
-    TRY(attend_sentence(reordered, &back, with, s, r, err));
-    matrix_reorder(expected, in_order, g.count);
-    return PE_OK;
-}
-
-static pe_status permuted_make(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
-{
-    static const words same = { "It is P S P^T: attention takes a set, and the words only change places.",
-                                "它就是 P S P^T：注意力看到的是集合，词只是换了位置。" };
-    static const words other = { "It is not P S P^T of the attention with the encoding: they are up to %.3g apart.",
-                                 "它不是加上编码后的 P S P^T：两者最多相差 %.3g。" };
-    show_sentence g;
-    TRY(sentence_new(&g, s, r, err));
-    show_sentence back = sentence_reversed(&g);
-    int n = g.count;
-    double *p, *m;
-    TRY(show_memory(&p, s, n, n, err));
-    TRY(show_memory(&m, s, 3 * n, n, err)); /* S, S of the words in reverse order, P S P^T */
-    double *in_order = m, *reordered = m + n * n, *expected = reordered + n * n;
-    for (int i = 0; i < n; i++)
-        p[i * n + n - 1 - i] = 1;
-    const char *const *one = g.word, *const *two = back.word;
-    TRY(permuted_draw(
-        to, s, r, p, two, one, n, (words){ "P: the words in reverse order", "P：词的顺序倒过来" },
-        (words){ "Row i has its 1 at the word that comes to position i.", "第 i 行的 1 在换到位置 i 的词上。" }, err));
-    TRY(permuted_attend(in_order, reordered, expected, g, false, s, r, err));
-    TRY(permuted_draw(
-        to, s, r, in_order, one, one, n, (words){ "S: attention without the encoding", "S：不加编码的注意力" },
-        (words){ "Each row is one word's attention, and sums to 1.", "每一行是一个词的注意力，和为 1。" }, err));
-    TRY(permuted_draw(to, s, r, expected, two, two, n, (words){ "P S P^T", "P S P^T：置换后的 S" },
-                      (words){ "S with its rows and its columns permuted.", "行和列都置换后的 S。" }, err));
-    double apart = numbers_apart(reordered, expected, (int64_t)n * n);
-    char text[300];
-    snprintf(text, sizeof text, say(apart > 0 ? other : same, r->language), apart);
-    TRY(permuted_draw(to, s, r, reordered, two, two, n,
-                      (words){ "Without the encoding, words reversed", "不加编码，词倒过来" }, (words){ text, text },
-                      err));
-    if (!s->hooks) /* no encoding: with it would be the same once more */
-        return PE_OK;
-    TRY(permuted_attend(in_order, reordered, expected, g, true, s, r, err));
-    apart = numbers_apart(reordered, expected, (int64_t)n * n);
-    snprintf(text, sizeof text, say(apart > 0 ? other : same, r->language), apart);
-    return permuted_draw(to, s, r, reordered, two, two, n,
-                         (words){ "With the encoding, words reversed", "加上编码，词倒过来" }, (words){ text, text },
-                         err);
-}
-
-const show_view show_view_permuted = {
-    .name = "permuted",
-    .title = { "Words that change places", "词换了位置" },
-    .about = { "The permutation P of a sentence, its attention S without the encoding, P S P^T, and the attention of "
-               "the "
-               "permuted words: without an encoding both are the same.",
-               "一句话的置换 P、不加编码的注意力 S、P S P^T，以及置换后的词的注意力：没有位置编码时后两者相同。" },
-    .random = true,
-    .certain = 1,
-    .asks = "sentence|head|causal",
-    .make = permuted_make,
-};
-
-/* ---------------------------------------------------------------- pooled: what reaches a classifier or a decoder */
-
-enum { POOLED_SHOWN = 32 };
-
-/* out (C): the mean of all outputs; or, cross, the output of the last word as a query that attends to the others. The
- * value of a word is its vector. */
-static void pool_outputs(double *out, const double *prob, const double *x, int n, int64_t C, bool cross)
-{
-    int keys = cross ? n - 1 : n;
-    memset(out, 0, (size_t)C * sizeof *out);
-    for (int i = cross ? n - 1 : 0; i < n; i++) {
-        double sum = 0;
-        for (int j = 0; j < keys; j++)
-            sum += prob[i * n + j];
-        for (int j = 0; j < keys; j++)
-            for (int64_t c = 0; c < C; c++)
-                out[c] += prob[i * n + j] / sum * x[j * C + c] / (cross ? 1 : n);
-    }
-}
-
-/* Keys in reverse order; the query of cross-attention, which is the last word, stays. */
-static show_sentence pooled_reversed(const show_sentence *g, bool cross)
-{
-    show_sentence keys = *g, back;
-    keys.count -= cross;
-    back = sentence_reversed(&keys);
-    back.count = g->count;
-    if (cross)
-        back.word[g->count - 1] = g->word[g->count - 1];
-    return back;
-}
-
-static pe_status pooled_line(figure *f, double *out, const show_sentence *g, bool with, bool cross, words name,
-                             const show_subject *s, const show_request *r, pe_error *err)
-{
-    int64_t C = s->shape.model_dim;
-    double *prob;
-    layer l = { 0 };
-    show_sentence seen = *g;
-    seen.causal = with && g->causal;
-    TRY(show_memory(&prob, s, g->count, g->count, err));
-    TRY(show_memory(&l.x, s, g->count, C, err));
-    layer_fill(&l, g, r, C);
-    TRY(attend_sentence(prob, &seen, with, s, r, err));
-    pool_outputs(out, prob, l.x, g->count, C, cross);
-    double *y = figure_add_series(f, say(name, r->language), NULL, C < POOLED_SHOWN ? (int)C : POOLED_SHOWN);
-    for (int64_t c = 0; y && c < C && c < POOLED_SHOWN; c++)
-        y[c] = out[c];
-    return PE_OK;
-}
-
-static pe_status pooled_figure(show_sheet *to, const show_sentence *g, bool cross, const show_subject *s,
-                               const show_request *r, pe_error *err)
-{
-    static const words names[2][2] = {
-        { { "without, in order", "不加编码，原顺序" }, { "without, reversed", "不加编码，倒过来" } },
-        { { "with, in order", "加上编码，原顺序" }, { "with, reversed", "加上编码，倒过来" } }
-    };
-    figure *f;
-    int64_t C = s->shape.model_dim;
-    double *out, apart[2];
-    show_sentence back = pooled_reversed(g, cross);
-    TRY(show_figure(&f, to, FIGURE_LINES, s, err));
-    TRY(show_memory(&out, s, 2, C, err));
-    for (int with = 0; with < 2; with++) {
-        TRY(pooled_line(f, out, g, with, cross, names[with][0], s, r, err));
-        TRY(pooled_line(f, out + C, &back, with, cross, names[with][1], s, r, err));
-        f->series[f->series_count - 1].dashed = true;
-        apart[with] = numbers_apart(out, out + C, C);
-    }
-    show_say(f, &f->title, r,
-             cross ? (words){ "Cross-attention: the output of one query", "交叉注意力：一个查询的输出" }
-                   : (words){ "Pooling: the mean of all outputs", "池化：所有输出的平均" });
-    show_say(f, &f->x_label, r, (words){ "dimension", "维度" });
-    show_say(
-        f, &f->caption, r,
-        (words){
-            "When the words are reversed it changes by up to %.3g without the encoding, and by up to %.3g with it.",
-            "词倒过来时，不加编码最多改变 %.3g，加上编码最多改变 %.3g。" },
-        apart[0], apart[1]);
-    return PE_OK;
-}
-
-static pe_status pooled_make(show_sheet *to, const show_subject *s, const show_request *r, pe_error *err)
-{
-    show_sentence g;
-    TRY(sentence_new(&g, s, r, err));
-    TRY(pooled_figure(to, &g, false, s, r, err));
-    return g.count > 1 ? pooled_figure(to, &g, true, s, r, err) : PE_OK;
-}
-
-const show_view show_view_pooled = {
-    .name = "pooled",
-    .title = { "Pooling and cross-attention", "池化与交叉注意力" },
-    .about = { "What a classifier or a decoder gets of a sentence, in order and reversed: the mean of all outputs, and "
-               "the "
-               "output of one query, the last word, that attends to the others.",
-               "分类器或解码器从一句话得到的向量，原顺序与倒过来：所有输出的平均，以及一个查询（最后一个词）对其余词的"
-               "输出。" },
-    .random = true,
-    .asks = "sentence|head|causal",
-    .make = pooled_make,
 };

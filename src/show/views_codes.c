@@ -60,14 +60,19 @@ static pe_status dimensions_draw(show_sheet *to, const show_path *p, const doubl
 {
     figure *f;
     int n = (int)p->where.tokens, jumps = 0;
-    double *x;
+    double *x, least[2] = { INFINITY, INFINITY }, most[2] = { -INFINITY, -INFINITY };
     TRY(show_memory(&x, s, n, 1, err));
     TRY(show_figure(&f, to, FIGURE_LINES, s, err));
+    f->own_scale = true;
     for (int t = 0; t < n; t++)
         x[t] = code[t * width + two[0]];
     double *y = figure_add_series(f, NULL, x, n);
     for (int t = 0; y && t < n; t++) {
         y[t] = code[t * width + two[1]];
+        for (int i = 0; i < 2; i++) {
+            least[i] = fmin(least[i], code[t * width + two[i]]);
+            most[i] = fmax(most[i], code[t * width + two[i]]);
+        }
         jumps += t && x[t] != x[t - 1] && y[t] != y[t - 1];
     }
     if (y)
@@ -76,9 +81,12 @@ static pe_status dimensions_draw(show_sheet *to, const show_path *p, const doubl
     figure_text(f, &f->x_label, "p[%" PRId64 "]", two[0]);
     figure_text(f, &f->y_label, "p[%" PRId64 "]", two[1]);
     show_caption(f, p, r,
-                 (words){ "A dot per position, %d of them, joined in order; in %d steps both numbers change.",
-                          "每个位置一个点，共 %d 个，按顺序相连；其中 %d 步两个数都改变。" },
-                 n, jumps);
+                 (words){ "A dot per position, %d of them, joined in order; in %d steps both numbers change. The axes "
+                          "are those of this code alone: p[%" PRId64 "] goes from %.3g to %.3g, p[%" PRId64
+                          "] from %.3g to %.3g.",
+                          "每个位置一个点，共 %d 个，按顺序相连；其中 %d 步两个数都改变。坐标轴只按这种编码取："
+                          "p[%" PRId64 "] 从 %.3g 到 %.3g，p[%" PRId64 "] 从 %.3g 到 %.3g。" },
+                 n, jumps, two[0], least[0], most[0], two[1], least[1], most[1]);
     return PE_OK;
 }
 

@@ -58,12 +58,25 @@ static pe_status waves_born_pairs(pe_pair *out, int64_t count, const show_subjec
     return status;
 }
 
+/* A trained pair rotates by every axis, each by a frequency of its own. */
+static pe_pair waves_trained_pair(pe_pair p, double frequency, const show_request *r)
+{
+    p.axis = r->axis;
+    p.frequency = frequency;
+    for (int i = 0; i < 3; i++)
+        p.turns[i] = i ? 0 : frequency / two_pi;
+    return p;
+}
+
 static pe_status waves_of_pairs(waves *w, const show_subject *s, const show_request *r, pe_error *err)
 {
     pe_pair *at, *born;
     TRY(show_pairs(&at, &w->count, s, err));
     TRY(show_pairs(&born, &w->count, s, err));
     TRY(waves_born_pairs(born, w->count, s, err));
+    TRY(show_head(s, r, err));
+    for (int64_t i = 0; s->given && zoo_trained_rotation(s->e) && i < w->count; i++)
+        at[i] = born[i] = waves_trained_pair(at[i], zoo_trained_frequency(s->e, s->params, r->head, r->axis, i), r);
     w->leaves = INFINITY;
     TRY(show_memory(&w->length, s, w->count, 1, err));
     TRY(show_memory(&w->trained, s, w->count, 1, err));
@@ -184,6 +197,16 @@ static void waves_caption(figure *f, const waves *w, int64_t length, const show_
                  waves_within(w, (double)length), waves_within(w, INFINITY), length, longest, training);
 }
 
+/* Frequencies that training changes are drawn as given, or as they start. */
+static void waves_title(figure *f, const waves *w, const show_subject *s, const show_request *r)
+{
+    show_title(f, &show_view_wavelengths, s, r, w->pairs ? PE_HOOK_ROTATE : PE_HOOK_EMBED);
+    if (w->pairs && zoo_trained_rotation(s->e))
+        figure_text(f, &f->title, "%s%s", f->title ? f->title : "",
+                    say(s->given ? (words){ ", of the given parameters", "（给出的参数）" } : (words){ ", before training", "（训练之前）" },
+                        r->language));
+}
+
 static pe_status waves_draw(show_sheet *to, const waves *w, const show_subject *s, const show_request *r, pe_error *err)
 {
     figure *f;
@@ -200,7 +223,7 @@ static pe_status waves_draw(show_sheet *to, const waves *w, const show_subject *
     if (w->scaled)
         show_put_broken(f, say((words){ "before the scaling", "缩放之前" }, r->language), w->trained, w->trained,
                         w->count);
-    show_title(f, &show_view_wavelengths, s, r, w->pairs ? PE_HOOK_ROTATE : PE_HOOK_EMBED);
+    waves_title(f, w, s, r);
     show_say(f, &f->x_label, r, w->pairs ? (words){ "pair", "对" } : (words){ "dimension", "维度" });
     show_say(f, &f->y_label, r, (words){ "positions per turn", "每转一圈的位置数" });
     f->y_log = true;

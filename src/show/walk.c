@@ -145,6 +145,24 @@ static void walk_case(walk *w, walk_scene *s)
     walk_sentence(w, s->text);
 }
 
+/* Says where the rows of a table (rows, heads, width of a head) come from, and which part of them this head takes. */
+static void learned_put_projection(walk *w, walk_scene *s, const pe_tensor *x)
+{
+    static const words text = {
+        "A model computes each row as W_R R: R is a code of the distance, %" PRId64 " heads of %" PRId64 " make it %" PRId64
+        " wide, and W_R is a trained matrix that mixes them. Here W_R is the identity, as W_Q is, so head "
+        "%" PRId64 " takes R[%" PRId64 "] to R[%" PRId64 "]. The others belong to other heads; those of the same "
+        "frequencies are shown too.",
+        "模型按 W_R R 算出每一行：R 是距离的编码，%" PRId64 " 个头各 %" PRId64 " 个数，共宽 %" PRId64
+        "；W_R 是可训练的矩阵，把它们混合起来。这里 W_R 与 W_Q 一样取单位矩阵，因此第 %" PRId64
+        " 个头取 R[%" PRId64 "] 到 R[%" PRId64 "]。其余的归别的头，其中频率相同的也列在下面。"
+    };
+    int64_t heads = x->shape[1], D = x->shape[2];
+    tell t = tell_into(s->text, sizeof s->text);
+    tell_say(&t, say(text, w->language), heads, D, heads * D, s->head, s->head * D, s->head * D + D - 1);
+    walk_sentence(w, s->text);
+}
+
 /* Names the tensors that training finds: their numbers appear in the steps that follow. */
 static void walk_learned(walk *w, walk_scene *s)
 {
@@ -154,13 +172,11 @@ static void walk_learned(walk *w, walk_scene *s)
         "those that start from a formula are shown with it.",
         "这些数由训练得到。这里用的是训练开始时的初值，由种子随机生成；初值有公式的，下面给出公式。"
     };
-    static const words projected = {
-        "A model computes each of its rows with a trained matrix W_R. Here W_R is the identity, as W_Q is.",
-        "模型用可训练的矩阵 W_R 算出它的每一行；这里 W_R 与 W_Q 一样取单位矩阵。"
-    };
+    static const words given = { "Training finds these numbers. Here they have the given values.",
+                                 "这些数由训练得到。这里用的是给出的值。" };
     if (!pe_encoding_tensor_count(s->e))
         return;
-    walk_begin(w, title, NULL, note);
+    walk_begin(w, title, NULL, s->r->params.count ? given : note);
     for (int i = 0; i < pe_encoding_tensor_count(s->e); i++) {
         const pe_tensor *x = pe_encoding_tensor(s->e, i);
         words_text about = words_translate(x->about ? x->about : "", w->language);
@@ -170,8 +186,8 @@ static void walk_learned(walk *w, walk_scene *s)
             tell_say(&t, "%s%" PRId64, a ? ", " : "", x->shape[a]);
         tell_say(&t, w->language == CHINESE ? ")：%s" : "): %s", about.text);
         walk_sentence(w, s->text);
-        if (x->projected)
-            walk_sentence(w, say(projected, w->language));
+        if (x->projected && !s->r->params.count)
+            learned_put_projection(w, s, x);
     }
 }
 

@@ -72,6 +72,18 @@ static pe_status terms_hold(const walk_scene *s, double sum[2][TOKENS], pe_error
     return PE_OK;
 }
 
+/* Shows a word's gate f, its logarithm, and the sum of the logarithms so far. */
+static void terms_put_gate(walk *w, const walk_scene *s, int t)
+{
+    double own = s->gate[t] - (t ? s->gate[t - 1] : 0);
+    walk_equation(w, walk_name("log f_%s", s->place[t]).text, NULL, own);
+    walk_equation(w, walk_name("f_%s", s->place[t]).text, walk_name("exp(%s)", tell_number(own).text).text, exp(own));
+    name_text before = t ? walk_name("c_%s", s->place[t - 1]) : walk_name("0");
+    name_text text = walk_name("%s + log f_%s = %s + %s", before.text, s->place[t],
+                               tell_number(t ? s->gate[t - 1] : 0).text, tell_factor(own).text);
+    walk_equation(w, walk_name("c_%s", s->place[t]).text, text.text, s->gate[t]);
+}
+
 /* Shows what the encoding takes from the words beside queries, keys and values. */
 static void terms_input_step(walk *w, const walk_scene *s)
 {
@@ -84,13 +96,8 @@ static void terms_input_step(walk *w, const walk_scene *s)
     if (!in.gates && !in.relative)
         return;
     walk_begin(w, title, in.gates ? "c_t = c_(t-1) + log f_t" : NULL, note);
-    for (int t = 0; in.gates && t < TOKENS; t++) {
-        char text[100];
-        tell out = tell_into(text, sizeof text);
-        if (t)
-            tell_say(&out, "%s - %s", tell_number(s->gate[t - 1]).text, tell_number(s->gate[t - 1] - s->gate[t]).text);
-        walk_equation(w, walk_name("c_%s", s->place[t]).text, t ? text : NULL, s->gate[t]);
-    }
+    for (int t = 0; in.gates && t < TOKENS; t++)
+        terms_put_gate(w, s, t);
     if (in.relative)
         walk_vector(w, walk_name("r_%s", s->place[s->query]).text, NULL, s->relative, s->R);
 }

@@ -18,7 +18,7 @@ typedef struct rotated_pairs {
     int word;
     const double *from, *to; /* (D): before and after */
     pe_pair pair[PAIRS_MAX];
-    const pe_tensor *trained; /* frequencies of each axis; NULL: a pair has one, of its axis */
+    bool trained; /* frequencies of each axis, which no formula tells: else a pair has one, of its axis */
     double wave[PAIRS_MAX][PE_AXES_MAX]; /* radians per position, of each axis */
     double cosine[PAIRS_MAX], sine[PAIRS_MAX];
     int64_t count;
@@ -33,23 +33,11 @@ static char pairs_letter(const rotated_pairs *p)
     return p->side == PE_KEY ? 'k' : 'q';
 }
 
-/* Of pairs that rotate by one axis, where they start, their formula tells the frequency. */
-static const pe_tensor *pairs_trained(const walk_scene *s, int64_t count)
-{
-    const pe_tensor *t;
-    for (int i = 0; s->axes > 1 && (t = pe_encoding_tensor(s->e, i)); i++)
-        if (t->hooks & PE_HOOK_ROTATE && t->shape[1] == s->axes && t->shape[2] == count)
-            return t;
-    return NULL;
-}
-
 static void pairs_fill_waves(rotated_pairs *p, const walk_scene *s)
 {
-    const pe_tensor *t = p->trained;
-    const double *w = s->params.data;
     for (int64_t n = 0; n < p->count; n++)
         for (int64_t a = 0; a < s->axes; a++)
-            p->wave[n][a] = t ? w[t->offset + (s->head * t->shape[0] / s->heads * s->axes + a) * p->count + n]
+            p->wave[n][a] = p->trained               ? zoo_trained_frequency(s->e, s->params, s->head, a, n)
                             : a == p->pair[n].axis ? p->pair[n].frequency
                                                    : 0;
 }
@@ -63,7 +51,7 @@ static pe_status pairs_ask(rotated_pairs *p, const walk_scene *s, pe_side side, 
     p->count = pe_encoding_pair_count(s->e);
     p->gain = pe_encoding_gain(s->e, side, place[0]);
     TRY(pe_encoding_pairs(s->e, p->pair, p->count, err));
-    p->trained = pairs_trained(s, p->count);
+    p->trained = zoo_trained_rotation(s->e) && (s->axes > 1 || s->r->params.count);
     pairs_fill_waves(p, s);
     for (int64_t n = 0; n < p->count; n++)
         p->rotated[p->pair[n].x_out] = p->rotated[p->pair[n].y_out] = true;
@@ -80,14 +68,17 @@ static void rotate_put_phase(walk *w, walk_scene *s, const pe_pair *two, int64_t
     walk_equation(w, walk_name("phase_%" PRId64, n).text, s->text, two->phase);
 }
 
-/* Shows the frequencies of each axis before training. */
+/* Shows the frequencies of each axis, before training or after it. */
 static void rotate_trained_step(walk *w, walk_scene *s, const rotated_pairs *p)
 {
     static const words title = { "the frequency of each pair", "每一对的频率" };
-    static const words note = { "f_n[a] is trained: radians per position of pair n on axis a. Here are the values before "
-                                "training.",
-                                "f_n[a] 由训练得到：第 n 对在轴 a 上每前进一个位置转过的弧度。这里是训练之前的值。" };
-    walk_begin(w, title, NULL, note);
+    static const words notes[] = {
+        { "f_n[a] is trained: radians per position of pair n on axis a. Here are the values before training.",
+          "f_n[a] 由训练得到：第 n 对在轴 a 上每前进一个位置转过的弧度。这里是训练之前的值。" },
+        { "f_n[a] is trained: radians per position of pair n on axis a. Here are the given values.",
+          "f_n[a] 由训练得到：第 n 对在轴 a 上每前进一个位置转过的弧度。这里是给出的值。" }
+    };
+    walk_begin(w, title, NULL, notes[s->r->params.count > 0]);
     for (int64_t n = 0; n < p->count; n++)
         for (int64_t a = 0; a < s->axes; a++)
             walk_equation(w, walk_name("f_%" PRId64 "[%" PRId64 "]", n, a).text, tell_number(p->wave[n][a]).text,
@@ -99,7 +90,10 @@ static void rotate_frequency_step(walk *w, walk_scene *s, rotated_pairs *p, int 
 {
     static const words title = { "the frequency of each pair", "每一对的频率" };
     static const words note = { "Angle per position, in radians.", "每前进一个位置转过的角度，单位是弧度。" };
-    walk_begin(w, title, s->formula[formula].text, note);
+    static const words start = { "Angle per position, in radians. These frequencies are trained; here they have the values "
+                                 "from which training starts.",
+                                 "每前进一个位置转过的角度，单位是弧度。这些频率由训练得到；这里是训练开始时的值。" };
+    walk_begin(w, title, s->formula[formula].text, zoo_trained_rotation(s->e) ? start : note);
     for (int64_t n = 0; n < p->count; n++) {
         double frequency = walk_scene_tell_pair(s, formula, PE_QUERY, p->word, n, s->text, sizeof s->text);
         p->mixed[n] = !strncmp(s->text, "C_", 2);

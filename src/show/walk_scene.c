@@ -49,6 +49,7 @@ static pe_status scene_make_encoding(walk_scene *s, const char *spec, pe_error *
 static pe_status scene_make_params(walk_scene *s, pe_error *err)
 {
     int64_t count = pe_encoding_param_count(s->e);
+    TRY(show_params_fit(s->e, s->r->params, err));
     if (!count)
         return PE_OK;
     if (count > PARAMS_MAX)
@@ -57,7 +58,10 @@ static pe_status scene_make_params(walk_scene *s, pe_error *err)
     s->params = (pe_params){ malloc((size_t)count * sizeof(double)), PE_F64, count };
     if (!s->params.data)
         return io_fail(err, PE_ERR_NOMEM, "no memory for %" PRId64 " parameters", count);
-    return pe_encoding_init(s->e, s->params, s->r->seed, err);
+    if (!s->r->params.count)
+        return pe_encoding_init(s->e, s->params, s->r->seed, err);
+    memcpy(s->params.data, s->r->params.data, (size_t)count * sizeof(double));
+    return PE_OK;
 }
 
 /* ---------------------------------------------------------------- where the words stand */

@@ -7,13 +7,26 @@
 #include <math.h>
 #include <stdlib.h>
 
+const pe_tensor *zoo_trained_rotation(const pe_encoding *e)
+{
+    const pe_tensor *t;
+    int i = 0;
+    while ((t = pe_encoding_tensor(e, i)) && !(t->hooks & PE_HOOK_ROTATE))
+        i++;
+    return t;
+}
+
+double zoo_trained_frequency(const pe_encoding *e, pe_params w, int64_t head, int64_t axis, int64_t pair)
+{
+    const pe_tensor *t = zoo_trained_rotation(e);
+    int64_t set = head * t->shape[0] / pe_encoding_shape(e).heads;
+    return ((const double *)w.data)[t->offset + (set * t->shape[1] + axis) * t->shape[2] + pair];
+}
+
 int64_t zoo_rotating_heads(const pe_encoding *e)
 {
-    int64_t heads = 1;
-    for (int i = 0; i < pe_encoding_tensor_count(e); i++)
-        if (pe_encoding_tensor(e, i)->hooks & PE_HOOK_ROTATE)
-            heads = pe_encoding_tensor(e, i)->shape[0];
-    return heads;
+    const pe_tensor *t = zoo_trained_rotation(e);
+    return t ? t->shape[0] : 1;
 }
 
 /* Copies the one head of `one` into, or out of, this head of `all`. */

@@ -8,6 +8,9 @@
 
 /* ---------------------------------------------------------------- one head, frequencies fixed or trained */
 
+const pe_tensor *zoo_trained_rotation(const pe_encoding *e); /* (sets, axes, pairs) of frequencies; NULL: fixed */
+/* Radians per position of a pair on an axis, of this query head; w is float64. */
+double zoo_trained_frequency(const pe_encoding *e, pe_params w, int64_t head, int64_t axis, int64_t pair);
 int64_t zoo_rotating_heads(const pe_encoding *e); /* key heads that rotate each in their own way; 1: all alike */
 
 /* cosine and sine (1, tokens, 1, pairs), or y and x (1, tokens, 1, head_dim), of a query head or its key head. */
