@@ -93,11 +93,10 @@ function arrive(there: HTMLElement, grows: Element): void {
   setTimeout(end, holding);
 }
 
-/** Marks the figure of a scene that a frame shows: the first where the link names none. A folded one is opened. */
+/** Marks the figure of a scene that a frame shows: the first where the link names none. */
 function only(scene: HTMLElement | undefined, figure: number): void {
   const all = scene?.querySelectorAll(".demo") ?? [], shown = all[Math.max(0, figure - 1)] ?? all[0];
   for (const demo of all) demo.classList.toggle("here", demo === shown);
-  if (shown instanceof HTMLDetailsElement) shown.open = true;
 }
 
 export function renderStory(root: HTMLElement, app: App): void {
@@ -120,7 +119,9 @@ export function renderStory(root: HTMLElement, app: App): void {
       shown.set(step, there);
       if (embed) only(there, figure);
     }
-    arrive(there.querySelectorAll<HTMLElement>(".demo")[figure - 1] ?? there, list);
+    const asked = there.querySelectorAll<HTMLElement>(".demo")[figure - 1];
+    if (asked instanceof HTMLDetailsElement) asked.open = true;
+    arrive(asked ?? there, list);
     there.querySelector("h2")?.focus({ preventScroll: true });
   };
   onLink(root, goTo);
