@@ -24,10 +24,10 @@ const words = {
   without: { en: "This page was built without trained models.", zh: "构建本页时没有带上训练好的模型。" },
   reads: { en: "What MODEL makes of the end of a text of N bytes", zh: "MODEL 读一段 N 字节文本的结尾" },
   score: { en: "BITS bits per byte, RIGHT of COUNT right.", zh: "每字节 BITS 比特，COUNT 个里猜对 RIGHT 个。" },
-  legend: { en: "The darker a letter's ground, the less it was expected; underlined: the model's first guess was right.",
-    zh: "底色越深，越出乎模型意料；有下划线的，模型猜对了。" },
-  terms: { en: "The score of each pair of letters in the first layer, in its four terms, on one scale. Of each row the mean is taken off, because the softmax does not see it.",
-    zh: "第一层里每一对字母的分数，拆成四项，同一标尺。每一行减去了均值，因为 softmax 看不到它。" },
+  legend: { en: "The stronger the colour behind a letter, the less it was expected; underlined: the model's first guess was right.",
+    zh: "底色越浓，越出乎模型意料；有下划线的，模型猜对了。" },
+  terms: { en: "A trained model: the score of each pair of letters in its first layer, in four terms on one scale. Of each row the mean is taken off, because the softmax does not see it.",
+    zh: "训练好的模型：第一层里每一对字母的分数，拆成四项，同一标尺。每一行减去了均值，因为 softmax 看不到它。" },
 };
 
 const most = 60; // bytes of a sentence
@@ -220,7 +220,7 @@ function length(root: HTMLElement, models: readonly Trained[], settings: Setting
   controls.append(
     chooser(app.t(words.method), [["", app.t(words.none)], ...Object.entries(names)], settings.get("method"), (v) => { settings.set("method", v); draw(); }),
     h("div", { class: "sides" }, ...readers.map((id, i) => modelField(app.t(i ? words.other : words.reader), id, models, settings, draw, app))));
-  fill(root, controls, out, ...readings.map((r) => r.box), h("p", { class: "faint legend-text" }, app.t(words.legend)));
+  fill(root, controls, out, ...readings.map((r) => r.box), h("p", { class: "faint" }, app.t(words.legend)));
   draw();
 }
 
