@@ -74,6 +74,7 @@ export interface State {
   term: string; // of the glossary
   lang: Lang;
   theme: string; // "": as the system says; light, dark
+  figure: number; // of that scene; 0: none in particular
   embed: boolean; // one figure alone, for a frame in another page
 }
 

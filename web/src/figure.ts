@@ -34,6 +34,7 @@ export interface Figure {
   group: string; // the spec it is of
   title: string;
   caption: string;
+  mark: string; // "untrained, seed 0"
   description: string;
   xLabel: string;
   yLabel: string;
@@ -61,6 +62,7 @@ interface SaidFigure {
   title: string | null;
   group: string | null;
   caption: string | null;
+  mark: string | null;
   description: string | null;
   x_label: string | null;
   y_label: string | null;
@@ -96,7 +98,7 @@ function figure(said: SaidFigure): Figure {
   const first = said.cells[0], painted = cells[0];
   return {
     kind: said.kind, svg: said.svg, width: said.width, height: said.height, lines: said.points,
-    group: said.group ?? "", title: said.title ?? "", caption: said.caption ?? "", description: said.description ?? "",
+    group: said.group ?? "", title: said.title ?? "", caption: said.caption ?? "", mark: said.mark ?? "", description: said.description ?? "",
     xLabel: said.x_label ?? "", yLabel: said.y_label ?? "",
     cells, matrix: first?.values && painted ? matrix(first, painted) : null, palette: paletteOf(said.palette ?? []),
   };

@@ -9,6 +9,7 @@ import { keyControl, type KeyControl } from "./key";
 import { applies, rowOf, type Key, type Registry, type Row } from "./registry";
 import { partsOf, readSpec, writeSpec, type Part } from "./spec";
 import type { Subject } from "./views";
+import { typeset } from "./typeset";
 import { words } from "./words";
 
 const wide = "(min-width: 901px)"; // beside the pictures; where the form stands above them, keys begin folded
@@ -113,7 +114,7 @@ export class SideForm {
   }
 
   private source(row: Row): HTMLElement {
-    return h("p", { class: "source" }, h("code", {}, row.formula), " ",
+    return h("p", { class: "source" }, h("span", { class: "typeset" }, ...typeset(row.formula)), " ",
       row.arxiv
         ? h("a", { href: `https://arxiv.org/abs/${row.arxiv}`, rel: "noreferrer", target: "_blank" }, row.paper)
         : row.paper);

@@ -15,6 +15,7 @@ const themeWords: Record<string, Words> = { light: words.light, dark: words.dark
 export class Header {
   private readonly tabs: Tabs;
   private readonly theme: HTMLButtonElement;
+  private shown = "";
 
   constructor(root: HTMLElement, private readonly app: App) {
     const list = h("nav", {}, h("div", { class: "tabs main-tabs" }));
@@ -40,5 +41,9 @@ export class Header {
     this.theme.title = said;
     this.theme.setAttribute("aria-label", said);
     this.tabs.show(tabs.map((name) => ({ name, title: this.app.t(words[name]), panel: name })), state.tab);
+    if (state.tab === this.shown) return;
+    this.shown = state.tab;
+    const { root } = this.tabs, chosen = root.querySelector<HTMLElement>("[aria-selected=true]"); // on a phone the row of tabs is scrolled
+    if (chosen && root.parentElement) root.parentElement.scrollLeft = chosen.offsetLeft - root.offsetLeft - chosen.offsetWidth;
   }
 }

@@ -43,6 +43,7 @@ export class Picture {
     figure.cells.forEach((cells, i) => this.paint(figure, cells, this.canvases[i] as HTMLCanvasElement));
     this.readout.of(figure);
     this.caption.textContent = figure.caption;
+    this.root.dataset.mark = figure.mark;
     if (this.numbers.open) this.tabulate();
   }
 

@@ -80,19 +80,20 @@ const normalised: Scene = {
   demos: [
     {
       title: { en: "The same position in a short and in a long text", zh: "同一个位置，短文本与长文本" },
-      insight: { en: "Position 5 of 8 and position 5 of 512: one place, two codes.", zh: "8 个词里的第 5 位与 512 个词里的第 5 位：同一个位置，两个编码。" },
-      controls: [{ kind: "slider", id: "len", label: { en: "Length N", zh: "长度 N" }, value: 32, min: 8, max: 512, log: true }],
+      insight: { en: "The lower text grows word by word: the same word slides to the left, and one step is of another size at every length.", zh: "下面的文本一个词一个词地变长：同一个词不断左移，“一步”的大小每时每刻都不同。" },
+      controls: [
+        { kind: "slider", id: "len", label: { en: "Length N of the lower text", zh: "下面那段文本的长度 N" }, value: 12, min: 6, max: 64, play: 180, begins: true },
+        { kind: "slider", id: "t", label: { en: "Position", zh: "位置" }, value: 2, min: 0, max: 4 },
+      ],
       outputs: [
-        { kind: "picture", spec: "normalised:length={len}", view: "curves", options: ["-n", "{len}", "--model-dim", "8", "--pairs", "0"] },
-        { kind: "data", command: ["table", "normalised:length={len}", "-n", "6", "--model-dim", "1"],
-          caption: { en: "The codes of positions 0 to 5", zh: "位置 0 到 5 的编码" } },
+        { kind: "rulers", lengths: ["6", "{len}"], at: "{t}" },
         { kind: "claim", claim: "fractions-depend" },
       ],
     },
   ],
   tries: {
-    en: "Set N to 8, then to 512, and read position 5 in the table: 0.625 becomes 0.0098. The position is the same, and its code is not.",
-    zh: "把 N 设成 8，再设成 512，看表里位置 5 的值：从 0.625 变成 0.0098。同一个词、同一个位置，编码却变了。",
+    en: "Choose position 4 and set N to 8, then to 64: the code 0.500 becomes 0.063. The position is the same, and its code is not.",
+    zh: "选位置 4，把 N 设成 8，再设成 64：编码从 0.500 变成 0.063。同一个词、同一个位置，编码却变了。",
   },
 };
 

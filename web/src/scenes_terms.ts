@@ -90,6 +90,12 @@ export const terms: Scene[] = [
     },
     demos: [
       {
+        title: { en: "The four terms in a trained model", zh: "训练好的模型里的四项" },
+        insight: { en: "The first map sees letters only: equal letters look alike. The last sees positions only: it is smooth, and near keys score more.", zh: "第一张图只看字母：相同的字母，看上去也一样。最后一张图只看位置：平滑，近处的键分数更高。" },
+        controls: [{ kind: "kept", id: "words", value: "the dog, the dog" }, { kind: "kept", id: "model", value: "sinusoidal" }, { kind: "kept", id: "head", value: "2" }],
+        outputs: [{ kind: "models", what: "terms" }],
+      },
+      {
         title: { en: "The bias that is added to the score", zh: "分数上加了什么" },
         insight: { en: "Every diagonal has one colour: for equal words, the term depends on the distance alone.", zh: "每条对角线一种颜色：词相同时，这一项只依赖距离。" },
         controls: [
@@ -99,6 +105,12 @@ export const terms: Scene[] = [
         outputs: [
           { kind: "picture", spec: "{spec}", view: "bias", options: ["-n", "24", "--head", "{head}"], narrow: true },
         ],
+      },
+      {
+        title: { en: "What T5 has learned, beside ALiBi's lines", zh: "T5 学到了什么，与 ALiBi 的直线对照" },
+        insight: { en: "Nobody told T5 to look less at far keys: it learned it, and that the one or two letters just before matter most.", zh: "没有人告诉 T5 要少看远处的键：这是它自己学会的；它还学会了，紧挨着的前一两个字母最要紧。" },
+        controls: [{ kind: "kept", id: "layer", value: "0" }],
+        outputs: [{ kind: "models", what: "bias" }],
       },
       {
         title: { en: "What one word is told about the positions of the others", zh: "从一个词看其他词的位置" },
@@ -135,8 +147,8 @@ export const terms: Scene[] = [
       },
     ],
     tries: {
-      en: "In the first picture every diagonal has one colour, whichever edit you choose: the picture takes the same word everywhere, and then the term depends on i − j alone. (In Shaw, Transformer-XL and DeBERTa it depends on the words too.) With Shaw the colours are constant beyond 6 positions from the diagonal, because the distance is clipped; with T5 they change less often at larger distances, because of the buckets; with ALiBi later heads have smaller slopes. In the second picture, choose another word: the pattern moves with it.",
-      zh: "第一张图里，无论选哪种改法，每条对角线都是同一种颜色：图中处处是同一个词，这时这一项只依赖 i − j（Shaw、Transformer-XL、DeBERTa 的这一项还依赖词）。选 Shaw，离对角线 6 格之外颜色不再变，这就是截断；选 T5，颜色越远变得越慢，这就是分桶；选 ALiBi，越靠后的头衰减越缓。在第二张图里换一个词来看：图案跟着平移。",
+      en: "In the second figure every diagonal has one colour, whichever edit you choose: the picture takes the same word everywhere, and then the term depends on i − j alone. (In Shaw, Transformer-XL and DeBERTa it depends on the words too.) With Shaw the colours are constant beyond 6 positions from the diagonal, because the distance is clipped; with T5 they change less often at larger distances, because of the buckets; with ALiBi later heads have smaller slopes. In the folded figure below, choose another word: the pattern moves with it.",
+      zh: "第二张图里，无论选哪种改法，每条对角线都是同一种颜色：图中处处是同一个词，这时这一项只依赖 i − j（Shaw、Transformer-XL、DeBERTa 的这一项还依赖词）。选 Shaw，离对角线 6 格之外颜色不再变，这就是截断；选 T5，颜色越远变得越慢，这就是分桶；选 ALiBi，越靠后的头衰减越缓。在下面折叠的图里换一个词来看：图案跟着平移。",
     },
   },
 ];

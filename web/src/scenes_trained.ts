@@ -21,13 +21,16 @@ export const trained: Scene[] = [
       {
         title: { en: "Longer texts", zh: "更长的文本" },
         insight: { en: "Sinusoids get lost right after the trained length, RoPE a little later; ALiBi and T5 do not notice it. NTK carries RoPE to twice the length, YaRN to four times; at 16 times both are lost too.", zh: "正弦一过训练长度就迷路，RoPE 稍晚一点；ALiBi 和 T5 浑然不觉。NTK 能让 RoPE 走到两倍长，YaRN 到四倍；到 16 倍，两者也都迷路。" },
-        controls: [],
+        controls: [
+          { kind: "kept", id: "on", value: "alibi,rope,sinusoidal,t5" }, { kind: "kept", id: "times", value: "4" }, { kind: "kept", id: "method", value: "" },
+          { kind: "kept", id: "reader", value: "rope" }, { kind: "kept", id: "other", value: "alibi" },
+        ],
         outputs: [{ kind: "models", what: "length" }],
       },
       {
         title: { en: "Your sentence", zh: "你的句子" },
         insight: { en: "These weights were learned. Choose another layer or head, and see what it looks for.", zh: "这些权重是学出来的。换一层、换一个头，看看它在找什么。" },
-        controls: [],
+        controls: [{ kind: "kept", id: "words", value: "The dog chased the other dog." }, { kind: "kept", id: "model", value: "rope" }, { kind: "kept", id: "layer", value: "0" }, { kind: "kept", id: "head", value: "0" }],
         outputs: [{ kind: "models", what: "attention" }],
       },
     ],

@@ -11,6 +11,7 @@ import { pending, WhileSeen } from "./frame";
 import type { Registry, Row } from "./registry";
 import { claimWords, hookWords, ideaWords } from "./registry.zh";
 import { pictureOf } from "./sheet_picture";
+import { typeset } from "./typeset";
 
 const words = {
   title: { en: "Every encoding on one sheet", zh: "一张表看全所有编码" },
@@ -30,6 +31,13 @@ const words = {
   parameters: { en: "COUNT parameters", zh: "COUNT 个参数" },
   nothing: { en: "nothing", zh: "无" },
   users: { en: "Used by", zh: "使用者" },
+  choose: { en: "Choose it for", zh: "适用于" },
+  holds: { en: "texts longer than in training", zh: "比训练时更长的文本" },
+  falls: { en: "lengths seen in training", zh: "训练见过的长度" },
+  ends: { en: "lengths up to its table", zh: "表内的长度" },
+  anyKernel: { en: "any attention kernel", zh: "任何注意力核" },
+  biasKernel: { en: "kernels that add a bias", zh: "能加偏置的注意力核" },
+  ownKernel: { en: "kernels that you can change", zh: "可以改动的注意力核" },
   own: { en: "A page of its own", zh: "单独成页" },
 };
 
@@ -60,6 +68,15 @@ function costOf(r: Row, app: App): Child[] {
   return said.length ? said.map((text) => h("div", {}, text)) : [app.t(words.nothing)];
 }
 
+const kept = 0.15; // bits per byte by which a loss may rise at 16 times the trained length
+
+/** When it is the one to choose, by what is known of it: its losses, and what it asks of the attention kernel. */
+function adviceOf(r: Row, race: [string, string] | undefined, app: App): Child[] {
+  const [near = NaN, far = NaN] = (race ?? []).map(Number), length = race?.[1] === "cannot" ? words.ends : far - near < kept ? words.holds : words.falls;
+  const kernel = r.hooks.some((k) => k === "content" || k === "value") ? words.ownKernel : r.hooks.includes("bias") ? words.biasKernel : words.anyKernel;
+  return [...(race ? [h("div", {}, app.t(length))] : []), h("div", {}, app.t(kernel))];
+}
+
 function lossOf(said: string | undefined, label: string, app: App): HTMLElement {
   return h("td", { class: "loss", "data-label": label }, said === "cannot" ? app.t(words.cannot) : (said ?? "–"));
 }
@@ -81,11 +98,12 @@ function row(r: Row, registry: Registry, outcomes: Record<string, string>, race:
   return h("tr", { "data-row": r.name }, picture,
     h("th", { scope: "row" }, name, h("p", {}, app.about(r.summary)),
       h("p", { class: "source" }, r.arxiv ? h("a", { href: `https://arxiv.org/abs/${r.arxiv}`, rel: "noreferrer", target: "_blank" }, app.about(r.paper)) : app.about(r.paper)), own),
-    h("td", { "data-label": app.t(words.formula) }, h("code", {}, r.formula)),
+    h("td", { "data-label": app.t(words.formula) }, h("span", { class: "typeset" }, ...typeset(r.formula))),
     h("td", { "data-label": app.t(words.acts) }, r.hooks.map((k) => app.t(hookWords[k]?.name ?? { en: k, zh: k })).join(app.lang === "zh" ? "、" : ", ") || "–"),
     ...shown.map((c) => signed(sign(outcomes[c]), nameOf(c, app))),
     signed(sign(outcomes["any-length"]) === "✓" && sign(outcomes.endless) === "✓" ? "✓" : "✗", app.t(words.anywhere)),
     lossOf(race?.[0], app.t(words.raced), app), lossOf(race?.[1], app.t(words.far), app),
+    h("td", { "data-label": app.t(words.choose) }, ...adviceOf(r, race, app)),
     h("td", { "data-label": app.t(words.cost) }, ...costOf(r, app)),
     h("td", { "data-label": app.t(words.users) }, r.models.map((m) => app.about(m)).join(app.lang === "zh" ? "、" : ", ") || "–"));
 }
@@ -104,12 +122,12 @@ export async function renderSheet(root: HTMLElement, registry: Registry, app: Ap
     const outcomes = await read("properties.json") as Outcomes, race = await read("race.json") as Race;
     const shown = registry.claims.filter((c) => !apart.includes(c)), narrow = (text: string): HTMLElement => h("th", { scope: "col", class: "narrow" }, h("span", {}, text));
     const head = h("thead", {}, h("tr", {}, h("td", {}), ...[words.encoding, words.formula, words.acts].map((w) => h("th", { scope: "col" }, app.t(w))),
-      ...[...shown.map((c) => nameOf(c, app)), ...[words.anywhere, words.raced, words.far].map((w) => app.t(w))].map(narrow), ...[words.cost, words.users].map((w) => h("th", { scope: "col" }, app.t(w)))));
+      ...[...shown.map((c) => nameOf(c, app)), ...[words.anywhere, words.raced, words.far].map((w) => app.t(w))].map(narrow), ...[words.choose, words.cost, words.users].map((w) => h("th", { scope: "col" }, app.t(w)))));
     const ideas = registry.ideas.filter(({ idea }) => registry.encodings.some((r) => r.idea === idea));
     fill(root, h("h2", {}, app.t(words.title)), h("p", { class: "row" }, h("span", {}, app.t(words.about)),
       h("button", { type: "button", class: "quiet", onclick: () => print() }, app.t(words.print))),
     h("div", { class: "wide sheet-box", tabindex: "0", role: "region", "aria-label": app.t(words.title) },
-      h("table", { class: "sheet" }, head, ...ideas.map(({ idea, advice }) => group(idea, advice, 9 + shown.length, registry, outcomes, race, app)))));
+      h("table", { class: "sheet" }, head, ...ideas.map(({ idea, advice }) => group(idea, advice, 10 + shown.length, registry, outcomes, race, app)))));
   } finally {
     done();
   }

@@ -10,7 +10,7 @@ const starts: [Words, Partial<State>][] = [
   [{ en: "sinusoids", zh: "正弦编码" }, { a: "sinusoidal", view: "table" }],
   [{ en: "RoPE's dials", zh: "RoPE 的时钟" }, { a: "rope", view: "turns" }],
   [{ en: "does RoPE decay?", zh: "RoPE 会衰减吗？" }, { a: "rope", b: "xpos", view: "decay" }],
-  [{ en: "ALiBi and T5", zh: "ALiBi 与 T5" }, { a: "alibi", b: "t5", view: "heads", causal: true }],
+  [{ en: "ALiBi and what T5 learned", zh: "ALiBi 与 T5 学到的" }, { tab: "story", step: "terms", figure: 3 }],
   [{ en: "what YaRN changes", zh: "YaRN 改了什么" }, { a: "rope", b: "rope:scaling=yarn,factor=8,trained=2048", view: "wavelengths" }],
   [{ en: "two dogs", zh: "两只狗" }, { a: "rope", view: "attention" }],
   [{ en: "binary code", zh: "二进制编码" }, { a: "binary:join=concat,width=12", b: "sinusoidal:join=concat,width=12", view: "table" }],

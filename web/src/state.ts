@@ -10,14 +10,14 @@ export const tabs = ["story", "explore", "sheet", "model", "claims", "glossary"]
 export function firstState(lang: Lang): State {
   return {
     tab: "explore", a: "rope", b: "", view: "", n: 0, start: 0, dim: 64, heads: 8, model: 128, at: -1, head: 0,
-    axis: 0, pairs: "", causal: false, log: false, text: "", walk: "", step: "", demo: "", term: "", lang, theme: "", embed: false,
+    axis: 0, pairs: "", causal: false, log: false, text: "", walk: "", step: "", demo: "", figure: 0, term: "", lang, theme: "", embed: false,
   };
 }
 
 /** Bounds of what is a number: far enough for any question, near enough for a page. */
-export const bounds: Record<"n" | "start" | "dim" | "heads" | "model" | "at" | "head" | "axis", [number, number]> = {
+export const bounds: Record<"n" | "start" | "dim" | "heads" | "model" | "at" | "head" | "axis" | "figure", [number, number]> = {
   n: [0, 2 ** 30], start: [0, 2 ** 36 - 4096], dim: [2, 512], heads: [1, 128], model: [2, 4096], at: [-1, 2 ** 36 - 1],
-  head: [0, 127], axis: [0, 7],
+  head: [0, 127], axis: [0, 7], figure: [0, 9],
 };
 
 function number(name: keyof typeof bounds, text: string, fallback: number): number {

@@ -4,6 +4,7 @@
 
 import type { App } from "./app";
 import { fill, h } from "./dom";
+import { copyButton } from "./save";
 import { paragraph, marked } from "./marked";
 import { onLink } from "./onlink";
 import { scenes } from "./scenes";
@@ -16,6 +17,7 @@ const words = {
   tries: { en: "Try this", zh: "动手试试" },
   link: { en: "Link to this part", zh: "此处的链接" },
   next: { en: "Where to go on", zh: "接下来去哪里" },
+  embed: { en: "Copy this figure's link", zh: "复制此图的链接" },
 };
 
 /** What the reader has set in each scene, as links have it. */
@@ -26,7 +28,7 @@ function demosOf(app: App): Map<string, string> {
 }
 
 function toScene(a: HTMLAnchorElement, scene: Scene, app: App): HTMLElement {
-  return app.leads(a, () => ({ tab: "story", step: scene.id, demo: demosOf(app).get(scene.id) ?? "" }));
+  return app.leads(a, () => ({ tab: "story", step: scene.id, figure: 0, demo: demosOf(app).get(scene.id) ?? "" }));
 }
 
 function contents(app: App): HTMLElement {
@@ -47,14 +49,19 @@ function article(scene: Scene, app: App): HTMLElement {
   const keep = (): void => {
     const changed = writeDemos(values, scene.demos, app), demo = changed && `${scene.id}.${changed}`;
     demosOf(app).set(scene.id, demo);
-    app.setState({ step: scene.id, demo });
+    app.setState({ step: scene.id, demo, figure: app.state.embed ? app.state.figure : 0 });
   };
-  const [first, ...rest] = scene.demos.map((d, n) => renderDemo(d, scene.formulas, values[n] ?? new Map<string, string>(), keep, app));
+  const figures = scene.demos.map((d, n) => {
+    const el = renderDemo(d, scene.formulas, values[n] ?? new Map<string, string>(), keep, app);
+    const link = (): string => location.href.split("#")[0] + app.link({ theme: "", tab: "story", step: scene.id, demo: demosOf(app).get(scene.id) ?? "", figure: n + 1, embed: true });
+    el.append(h("p", { class: "figure-link" }, copyButton(app, app.t(words.embed), link)));
+    return el;
+  });
   const title = app.t(scene.title), anchor = toScene(h("a", { class: "anchor", "aria-label": `${app.t(words.link)}: ${app.t(scene.title)}` }, "#"), scene, app);
   return h("article", { class: "scene", id: `scene-${scene.id}`, "data-scene": scene.id },
     h("h2", { tabindex: -1 }, title.slice(0, -2), h("span", { class: "end" }, title.slice(-2), anchor)), h("p", { class: "lead" }, ...marked(app.t(scene.lead), app, scene.formulas)), scene.shown && paragraph(`{${scene.shown}}`, app, scene.formulas),
-    first, ...rest, more(scene, app), scene.next && h("nav", { class: "next", "aria-label": app.t(words.next) }, h("h3", {}, app.t(words.next)),
-      h("ul", {}, ...scene.next.map(({ label, to }) => h("li", {}, app.leads(h("a", {}, app.t(label)), () => ({ step: "", demo: "", ...to })))))));
+    ...figures, more(scene, app), scene.next && h("nav", { class: "next", "aria-label": app.t(words.next) }, h("h3", {}, app.t(words.next)),
+      h("ul", {}, ...scene.next.map(({ label, to }) => h("li", {}, app.leads(h("a", {}, app.t(label)), () => ({ step: "", demo: "", figure: 0, ...to })))))));
 }
 
 /** Marks the scene that is being read. */
@@ -86,6 +93,12 @@ function arrive(there: HTMLElement, grows: Element): void {
   setTimeout(end, holding);
 }
 
+/** Marks the figure of a scene that a frame shows: the first where the link names none. */
+function only(scene: HTMLElement | undefined, figure: number): void {
+  const all = scene?.querySelectorAll(".demo") ?? [], shown = all[Math.max(0, figure - 1)] ?? all[0];
+  for (const demo of all) demo.classList.toggle("here", demo === shown);
+}
+
 export function renderStory(root: HTMLElement, app: App): void {
   const shown = new Map(scenes.map((s) => [s.id, article(s, app)]));
   const list = h("div", { class: "scenes" }, ...shown.values());
@@ -93,9 +106,10 @@ export function renderStory(root: HTMLElement, app: App): void {
   fill(root, nav, list);
   follow(root);
   const goTo = (): void => {
-    const { tab, step, demo } = app.state, scene = scenes.find((s) => s.id === step), before = shown.get(step);
+    const { tab, step, demo, figure, embed } = app.state, scene = scenes.find((s) => s.id === step), before = shown.get(step);
     if (tab !== "story") return;
     for (const [id, el] of shown) el.classList.toggle("here", id === (scene ?? scenes[0])?.id);
+    if (embed) only(shown.get((scene ?? scenes[0])?.id ?? ""), figure);
     if (!scene || !before) return;
     let there = before;
     if (demo !== (demosOf(app).get(step) ?? "")) {
@@ -103,8 +117,11 @@ export function renderStory(root: HTMLElement, app: App): void {
       before.replaceWith(there);
       there.classList.add("here");
       shown.set(step, there);
+      if (embed) only(there, figure);
     }
-    arrive(there, list);
+    const asked = there.querySelectorAll<HTMLElement>(".demo")[figure - 1];
+    if (asked instanceof HTMLDetailsElement) asked.open = true;
+    arrive(asked ?? there, list);
     there.querySelector("h2")?.focus({ preventScroll: true });
   };
   onLink(root, goTo);

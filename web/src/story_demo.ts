@@ -3,7 +3,7 @@
 // A demo of the story: its controls, and what the tool answers to their values. Whatever changes, only the outputs that
 // hold its {name} are asked again.
 
-import { sentence, type App, type Slider, type State } from "./app";
+import type { App, Slider, State } from "./app";
 import { fill, h, newId } from "./dom";
 import { WhileSeen } from "./frame";
 import { claimOutput } from "./story_claim";
@@ -11,6 +11,7 @@ import { clockOutput } from "./story_clock";
 import { modelsOutput } from "./story_models";
 import { Player } from "./story_play";
 import { rowsOutput } from "./story_rows";
+import { rulersOutput } from "./story_rulers";
 import { wordsField } from "./story_words";
 import type { ChoiceControl, Control, Demo, Option, Output, TextControl } from "./story_scene";
 import { marked, paragraph, type Formulas } from "./marked";
@@ -35,6 +36,7 @@ export function command(templates: readonly string[], values: Values): string[] 
 
 function firstValue(c: Control, app: App): string {
   if (c.kind === "slider") return String(c.value);
+  if (c.kind === "kept") return c.value;
   return c.kind === "choice" ? (c.options[0]?.value ?? "") : app.t(c.value);
 }
 
@@ -47,7 +49,7 @@ function said(c: Control, value: string): string {
 function heard(c: Control, text: string | null): string | undefined {
   if (text === null || text === "") return undefined;
   if (c.kind === "choice") return c.options[Number(text)]?.value;
-  if (c.kind === "text" || c.kind === "words") return text.slice(0, 400);
+  if (c.kind !== "slider") return text.slice(0, 400);
   const value = Number(text);
   return value >= c.min && value <= c.max ? String(value) : undefined;
 }
@@ -98,6 +100,7 @@ function choiceButtons(c: ChoiceControl, formulas: Formulas, values: Values, cha
 }
 
 function addControl(to: HTMLElement, c: Control, formulas: Formulas, values: Values, changed: (id: string) => void, app: App): Slider | null {
+  if (c.kind === "kept") return null;
   if (c.kind === "words") to.append(wordsField(app.t(c.label), values.get(c.id) ?? "", app, (text) => { values.set(c.id, text); changed(c.id); }));
   else if (c.kind === "text") to.append(textField(c, values, changed, app));
   else if (c.kind === "choice") to.append(choiceButtons(c, formulas, values, changed, app));
@@ -111,33 +114,25 @@ function addControl(to: HTMLElement, c: Control, formulas: Formulas, values: Val
   return null;
 }
 
-/** The first numbers of the rows of "data" that a command prints as JSON, beside their positions. */
-function dataOutput(el: HTMLElement, args: string[], caption: string, app: App): void {
-  const ran = app.run([...args, "--json"]);
-  if (ran.code) return fill(el, h("p", { class: "error", role: "alert" }, sentence(ran)));
-  const rows = (JSON.parse(ran.text) as { data: number[][] }).data;
-  fill(el, h("figure", {}, h("figcaption", {}, caption), h("div", { class: "wide" }, h("table", { class: "values" },
-    h("tbody", {}, ...rows.map(([value], at) => h("tr", {}, h("th", { scope: "row" }, `${at}`), h("td", {}, String(value)))))))));
-}
-
 /** Everything an output says of its command, to see which controls it listens to. */
 function mentions(o: Output): string {
   if (o.kind === "claim") return o.claim;
   if (o.kind === "models") return "";
+  if (o.kind === "rulers") return [...o.lengths, o.at].join(" ");
   if (o.kind === "clock") return [...o.command, o.at, o.other ?? "", o.both ?? ""].join(" ");
-  return o.kind === "data" ? o.command.join(" ") : [o.spec, ...(o.kind === "picture" ? [o.view] : []), ...(o.options ?? [])].join(" ");
+  return [o.spec, ...(o.kind === "picture" ? [o.view] : []), ...(o.options ?? [])].join(" ");
 }
 
-function show(el: HTMLElement, o: Output, alone: boolean, values: Values, set: (id: string, value: number) => void, app: App): void {
+function show(el: HTMLElement, o: Output, alone: boolean, values: Values, set: (id: string, value: number) => void, keep: () => void, app: App): void {
   if (o.kind === "claim") claimOutput(el, filled(o.claim, values), alone, app);
-  else if (o.kind === "models") modelsOutput(el, o.what, app);
+  else if (o.kind === "models") modelsOutput(el, o.what, values, keep, app);
+  else if (o.kind === "rulers") rulersOutput(el, o.lengths.map((n) => Number(filled(n, values))), Number(filled(o.at, values)), app);
   else if (o.kind === "rows") rowsOutput(el, filled(o.spec, values), command(o.options, values), app);
   else if (o.kind === "clock") {
     const both = Number(filled(o.both ?? "0", values));
     clockOutput(el, o, command(o.command, values), Number(filled(o.at, values)) + both, Number(filled(o.other ?? "0", values)) + both, app,
       (which, t) => set((which === "at" ? o.at : o.other ?? "").slice(1, -1), Math.max(0, t - both)));
   }
-  else if (o.kind === "data") dataOutput(el, command(o.command, values), app.t(o.caption), app);
   else {
     const spec = filled(o.spec, values), options = command(o.options ?? [], values);
     if (o.kind === "walk") walkOutput(el, spec, options, app);
@@ -164,10 +159,10 @@ function listens(o: Output, values: Values): Set<string> {
 }
 
 /** An output's place on the page, and how it is filled. alone: its figure has no other. */
-function output(o: Output, alone: boolean, values: Values, set: (id: string, value: number) => void, app: App): { o: Output; box: HTMLElement; draw: () => void } {
+function output(o: Output, alone: boolean, values: Values, set: (id: string, value: number) => void, keep: () => void, app: App): { o: Output; box: HTMLElement; draw: () => void } {
   const scrolls = o.kind === "walk" ? { tabindex: 0, role: "region", "aria-label": filled(o.spec, values) } : {};
   const el = h("div", { class: `output ${o.kind}${o.kind === "picture" && o.pairs ? " pairs" : ""}`, ...scrolls });
-  const seen = new WhileSeen(el, () => show(el, o, alone, values, set, app)), draw = (): void => seen.ask();
+  const seen = new WhileSeen(el, () => show(el, o, alone, values, set, keep, app)), draw = (): void => seen.ask();
   if (o.kind !== "picture") return { o, box: el, draw };
   const link = app.leads(h("a", { class: "open" }, app.t(words.open)), () => explorer(o, values));
   return { o, box: h("div", { class: o.narrow ? "narrow" : null }, el, link), draw };
@@ -181,7 +176,7 @@ export function renderDemo(demo: Demo, formulas: Formulas, values: Values, keep:
     draw(id);
     if (!unasked) keep();
   };
-  const outputs = demo.outputs.map((o) => output(o, demo.outputs.length === 1, values, set, app));
+  const outputs = demo.outputs.map((o) => output(o, demo.outputs.length === 1, values, set, keep, app));
   const draw = (id: string): void => {
     for (const o of outputs) if (listens(o.o, values).has(id)) o.draw();
   };

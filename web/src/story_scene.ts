@@ -48,15 +48,22 @@ export interface WordsControl {
   value: Words;
 }
 
-export type Control = SliderControl | ChoiceControl | TextControl | WordsControl;
+/** A setting whose control is a figure's own; links carry it as those of the others. */
+export interface KeptControl {
+  kind: "kept";
+  id: string;
+  value: string;
+}
+
+export type Control = SliderControl | ChoiceControl | TextControl | WordsControl | KeptControl;
 
 export type Output =
   | { kind: "picture"; spec: string; view: string; options?: string[]; narrow?: boolean; pairs?: boolean; only?: Record<string, number[]> } // only: of a view, which of its figures
   | { kind: "walk"; spec: string; options?: string[] }
-  | { kind: "data"; command: string[]; caption: Words } // the first numbers of the rows of "data" of its JSON, by position
+  | { kind: "rulers"; lengths: string[]; at: string } // texts of these lengths, their positions divided by the length
   | { kind: "claim"; claim: string }
   | { kind: "rows"; spec: string; options: string[] } // of attention, of the words that occur twice
-  | { kind: "models"; what: "attention" | "length" } // trained ones, with controls of their own
+  | { kind: "models"; what: "attention" | "length" | "terms" | "bias" } // trained ones, with controls of their own
   | Clock;
 
 /** One position of a table, as something that moves. */

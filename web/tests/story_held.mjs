@@ -57,6 +57,23 @@ for (const [name, viewport] of [["320 pixels", { width: 320, height: 640 }], ["a
     await page.close();
   });
 
+check("on a phone the first result stands on the first screen, and no formula is wider than 320 pixels", async () => {
+  for (const lang of ["en", "zh"]) {
+    const page = await open(browser, `${disk}#lang=${lang}`, { viewport: { width: 390, height: 844 } });
+    const ends = await page.evaluate(() => [...document.querySelectorAll("#scene-dogs .weights tr")].map((r) => Math.round(r.getBoundingClientRect().bottom)));
+    that(ends.length === 2 && Math.max(...ends) <= 844, `${lang}: the rows end at ${ends}`);
+    await page.setViewportSize({ width: 320, height: 640 });
+    await follow(page, `#lang=${lang}&tab=story`);
+    const wide = await page.evaluate(() => {
+      for (const folded of document.querySelectorAll("#story details")) folded.open = true;
+      return [...document.querySelectorAll(".formula, .more > p")].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.textContent.slice(0, 40));
+    });
+    that(!wide.length, `${lang}: ${wide.join("; ")}`);
+    calm(page);
+    await page.close();
+  }
+});
+
 check("the first picture is there at once", async () => {
   const times = [];
   for (let i = 0; i < 3; i++) {

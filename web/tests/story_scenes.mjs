@@ -133,6 +133,23 @@ check("what moves begins by itself, leaves the link alone and stops at a touch; 
   }
 });
 
+check("a longer text has a smaller step, and the same word lies further left", async () => {
+  const page = await visit("en", "story&step=fraction"), rulers = () => page.evaluate(() => [...document.querySelectorAll("#scene-fraction .ruler")].map((r) => ({
+    said: r.querySelector("p").textContent, at: r.querySelector(".now").offsetLeft / r.clientWidth, step: r.querySelector(".ruler-step").offsetWidth / r.clientWidth, places: r.querySelectorAll(".ruler-place").length })));
+  await page.locator("#scene-fraction input[type=number]").first().fill("64");
+  await page.locator("#scene-fraction input[type=number]").nth(1).fill("4");
+  await settle(page);
+  const [short, long] = await rulers();
+  that(short.said.includes("0.667, one step is 0.167") && long.said.includes("0.063, one step is 0.016"), `${short.said}; ${long.said}`);
+  for (const [{ at, step, places }, n] of [[short, 6], [long, 64]])
+    that(places === n && Math.abs(at - 4 / n) < 0.01 && Math.abs(step - 1 / n) < 0.01, `${n} words: ${JSON.stringify({ at, step, places })}`);
+  await page.locator("#scene-fraction .play").click();
+  await settle(page);
+  that((await rulers())[1].places === 6, "play does not go on from the first length after the last");
+  calm(page);
+  await page.close();
+});
+
 check("query and key move together, and the angle between them stays", async () => {
   const page = await visit("en", "story&step=rotary"), hands = (kind) => page.evaluate((kind) => [...document.querySelectorAll(`#scene-rotary .hand.${kind} line`)].map((l) => `${Number(l.getAttribute("x2")).toFixed(2)} ${Number(l.getAttribute("y2")).toFixed(2)}`).join(), kind);
   const arcs = () => page.evaluate(() => [...document.querySelectorAll("#scene-rotary .dial:has(.between)")].map((dial) => {

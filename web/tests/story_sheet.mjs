@@ -23,6 +23,9 @@ check("the cheat-sheet has a row per encoding, with the tool's verdicts, and is 
       const [, , near, , , , far] = line.exec(readFileSync(join(web, "..", "docs", "results.md"), "utf8"))[0].replaceAll("**", "").split("|").map((c) => c.trim());
       that(losses[name] === `${near} ${far}`, `${name}: ${losses[name]}; docs/results.md has ${near} ${far}`);
     }
+    const formulas = Object.fromEntries(await page.evaluate(() => [...document.querySelectorAll(".sheet [data-row]")].map((r) => [r.dataset.row, r.querySelector(".typeset").innerHTML])));
+    that(formulas.sinusoidal.startsWith("<i>p</i><sub><i>t</i></sub>[2<i>i</i>] = sin(<i>t</i> θ<sup>−2<i>i</i>/<i>d</i></sup>)"), formulas.sinusoidal);
+    that(Object.values(formulas).every((f) => !/[_^]|theta|sum/.test(f)), "a formula is left in ASCII");
     that(losses.learned.endsWith(lang === "zh" ? "不能" : "cannot") && losses.integer === "– –", `${losses.learned}; ${losses.integer}`);
     const pdf = (await page.pdf({ preferCSSPageSize: true })).toString("latin1");
     that(/\/Count 1\b/.test(pdf), `${/\/Count \d+/.exec(pdf)} pages`);
@@ -40,6 +43,16 @@ check("embed=1 leaves one figure", async () => {
   that((await seen()) === "scene-dogs whole", await seen());
   await follow(page, "#tab=story&step=waves&embed=1");
   that((await seen()) === "scene-waves whole", await seen());
+  const figures = () => page.evaluate(() => [...document.querySelectorAll(".demo, .scene > h2, .lead, .figure-link")].filter((e) => e.checkVisibility()).map((e) => [...(e.parentElement?.querySelectorAll(".demo") ?? [])].indexOf(e)).join());
+  for (const figure of [1, 2, 3, 4]) {
+    await follow(page, `#tab=story&step=terms&figure=${figure}&embed=1`);
+    that((await figures()) === `${figure - 1}`, `figure ${figure} of the scene is ${await figures()}`);
+  }
+  await follow(page, "#tab=story&step=terms&figure=1");
+  await page.evaluate(() => navigator.clipboard && Object.defineProperty(navigator.clipboard, "writeText", { value: async (text) => { window.copied = text; } }));
+  await page.locator("#scene-terms .figure-link button").nth(1).click();
+  const link = await page.evaluate(() => window.copied);
+  that(/step=terms/.test(link) && /figure=2/.test(link) && /embed=1/.test(link), `the button gives ${link}`);
   await follow(page, "#tab=story&embed=1");
   that((await seen()) === "scene-dogs whole", await seen());
   const wrong = await open(browser, `${disk}#a=nonsense&embed=1`, { viewport: { width: 640, height: 560 } });
