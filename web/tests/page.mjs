@@ -82,6 +82,7 @@ export async function until(page, f, arg) {
 /** In the page: waits for two frames in a row in which nothing is left to draw, by the attribute that the page sets. A second
  *  frame brings what scrolled into view. all: no timer or measurement of the page is left either. */
 function settled(hangs) {
+  window.empty = (output) => !output.textContent && !output.querySelector("svg");
   window.settled = async (all) => {
     const { dataset } = document.documentElement, end = performance.now() + hangs;
     for (let still = 0; still < 2;) {
@@ -89,6 +90,12 @@ function settled(hangs) {
       still = "drawing" in dataset || (all && "waiting" in dataset) ? 0 : still + 1;
       if (performance.now() > end) throw new Error(`the page is not done: ${JSON.stringify(dataset)}`);
     }
+  };
+  /* A busy machine says late that something is in sight. */
+  window.filled = async (output) => {
+    const end = performance.now() + hangs;
+    do await window.settled(true);
+    while (window.empty(output) && performance.now() < end);
   };
 }
 

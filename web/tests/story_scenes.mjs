@@ -17,7 +17,7 @@ async function play(id) {
   };
   for (const folded of root.querySelectorAll("details.demo")) folded.open = true;
   for (const demo of root.querySelectorAll(".demo")) {
-    for (const output of demo.querySelectorAll(".output")) { output.scrollIntoView({ block: "center" }); await window.settled(true); }
+    for (const output of demo.querySelectorAll(".output")) { output.scrollIntoView({ block: "center" }); await window.filled(output); }
     look("at first");
     if (!demo.querySelector(".insight")?.textContent) wrong.add("a figure without its insight");
     for (const radio of demo.querySelectorAll("input[type=radio]")) { radio.click(); await window.settled(); look(radio.parentElement.textContent); }
@@ -30,7 +30,7 @@ async function play(id) {
         look(`${range.getAttribute("aria-label")} at ${value}`);
       }
     }
-    for (const o of demo.querySelectorAll(".output")) if (!o.textContent && !o.querySelector("svg")) wrong.add(`an empty ${o.className}`);
+    for (const o of demo.querySelectorAll(".output")) if (window.empty(o)) wrong.add(`an empty ${o.className}`);
     for (const p of demo.querySelectorAll(".output.picture")) if (!p.querySelector("svg")) wrong.add("a picture without a drawing");
     for (const c of demo.querySelectorAll(".output.claim")) if (!c.querySelector(".badge")) wrong.add(`no verdict: ${c.textContent.slice(0, 80)}`);
   }
