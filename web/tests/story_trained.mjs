@@ -105,7 +105,6 @@ if (existsSync(join(models, "rope-1.safetensors"))) {
     const demo = page.locator("#scene-trained .demo").first();
     for (const box of await demo.locator("input[type=checkbox]").all()) await box.check();
     await settle(page, "all");
-    await demo.locator("details.numbers summary").click().catch(() => {});
     const caption = await demo.locator("figcaption").first().textContent(), lines = await demo.locator("svg.drawing").first().evaluate((s) => s.textContent);
     that(/learned table/.test(caption) && /ALiBi/.test(lines) && /T5/.test(lines), `${caption}; ${lines.slice(0, 200)}`);
     const said = async () => Number(/([\d.]+) bits per byte/.exec(await demo.locator(".bytes + p").first().textContent())?.[1]);
