@@ -88,7 +88,7 @@ account() {
   printf '%-9s %-8s %d programs: %d passed, %d failed, %d skipped\n' "$1" "$2" $(count "$1" "$2")
   while IFS= read -r reason; do
     if grep -qxF -- "${reason%%:*}" "$work/$1.$2"; then printf '%20snot run: %s\n' '' "$reason"; fi
-  done <"$work/$1.skips"
+  done < <(LC_ALL=C sort -u "$work/$1.skips")
 }
 
 # ---- flavours of `all`: flavour NAME does it, or says what is missing
